@@ -1,0 +1,1 @@
+"""The typed configuration: its schema, how Hydra composes it, and how command-line options become overrides."""

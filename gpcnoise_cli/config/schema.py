@@ -1,0 +1,88 @@
+"""The shape of a training configuration, one dataclass per Hydra group.
+
+Hydra checks keys and types of `conf/` and of every override against these classes; `validate` checks the values. The
+field names are the override keys, so `optimizer.learning_rate=0.005` on the command line is
+`TrainConfig.optimizer.learning_rate` here. Values live in `conf/`, not here: a default below only stands where a group
+need not say anything.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Optional
+
+from omegaconf import MISSING
+
+
+@dataclass
+class DatasetConfig:
+    name: str = MISSING
+    source: str = "auto"  # auto | archive | generated | bayesian_benchmarks
+    path: Optional[str] = None  # one's own file, with dataset=file
+    target: Optional[str] = None
+    test_fraction: float = 0.1
+
+
+@dataclass
+class LikelihoodConfig:
+    name: str = MISSING
+    noise_variance: Optional[float] = None  # the paper's a; None for softmax
+    bound: str = "gaussian"  # softmax: gumbel | tilted
+    quadrature_points: int = 20  # Gauss–Hermite nodes for S
+    prediction_draws: int = 1000  # softmax predictions
+
+
+@dataclass
+class KernelConfig:
+    name: str = MISSING
+    ard: bool = False
+    shared: bool = True  # one kernel for all classes, or one per class
+    lengthscale_start: str = MISSING  # paper: 0.1√d | data: median distance
+    lengthscale: Optional[float] = None  # an explicit start instead
+    variance: float = 5.0
+
+
+@dataclass
+class DeltaConfig:
+    mode: str = MISSING  # free | fixed | optimal
+    value: float = 1e-3  # start (free, optimal) or value (fixed)
+    prior: str = "none"  # none | beta
+
+
+@dataclass
+class OptimizerConfig:
+    name: str = MISSING  # adam | natgrad
+    learning_rate: float = MISSING  # Adam's rate
+    natural_step: float = 0.1  # natgrad: largest step of q(u)
+    natural_ramp: int = 20  # natgrad: steps until that size is reached
+    decay: bool = False  # let rates fall to zero over the last part of training
+    early_stop: bool = False  # stop when the smoothed bound no longer rises
+
+
+@dataclass
+class RuntimeConfig:
+    precision: str = "mixed"  # mixed | float64 | float32
+    device: str = "auto"  # auto | cpu | gpu
+    threads: int = 0  # 0: all cores
+    jitter: float = 1e-6
+    eval_every: int = 0  # steps between test metrics; 0: twenty times a run
+    checkpoint_seconds: float = 60.0
+    chunk_rows: int = 2048  # rows per block of prediction
+
+
+@dataclass
+class TrainConfig:
+    preset: str = MISSING
+    dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    likelihood: LikelihoodConfig = field(default_factory=LikelihoodConfig)
+    kernel: KernelConfig = field(default_factory=KernelConfig)
+    delta: DeltaConfig = field(default_factory=DeltaConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
+    inducing: int = MISSING
+    batch_size: int = MISSING
+    iterations: int = MISSING
+    protocol: str = MISSING
+    split: int = MISSING
+    seed: int = MISSING
+    out: Optional[str] = None

@@ -1,0 +1,149 @@
+"""A split: the arrays a model is trained and tested on, and the two protocols that make them.
+
+Both protocols shuffle the rows as `bayesian_benchmarks` does (seed = split number, the first int(0.9 N) rows train), so
+split k holds the same rows under either. They differ in the scaling: `paper` standardises over all rows and divides by
+1e-6 + std, as the paper did; `clean` fits mean and std on the training rows only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpcnoise_cli.data.registry import PROTOCOLS
+from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.data.encoder import TableEncoder
+
+ClassName = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Scaler:
+    """Column-wise standardisation, (X − mean) / scale."""
+
+    mean: NDArray[np.float64]
+    scale: NDArray[np.float64]
+
+    def transform(self, X: NDArray[Any]) -> NDArray[np.float64]:
+        return (X - self.mean) / self.scale
+
+    def to_dict(self) -> dict[str, list[float]]:
+        return {"mean": self.mean.tolist(), "scale": self.scale.tolist()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, list[float]]) -> Scaler:
+        return cls(np.asarray(values["mean"], dtype=np.float64), np.asarray(values["scale"], dtype=np.float64))
+
+
+@dataclass(frozen=True)
+class Split:
+    """Everything training needs; X is scaled, y holds 0..C−1 and `class_names[y]` is what the data called it."""
+
+    dataset: str
+    protocol: str
+    split: int
+    source: str  # archive | generated | file | bayesian_benchmarks | npz | csv | package
+    X_train: NDArray[Any]
+    y_train: NDArray[np.int64]
+    X_test: NDArray[Any]
+    y_test: NDArray[np.int64]
+    class_names: tuple[ClassName, ...]
+    feature_names: tuple[str, ...]
+    scaler: Scaler
+    encoder: TableEncoder | None = None
+
+    @property
+    def n_train(self) -> int:
+        return int(self.X_train.shape[0])
+
+    @property
+    def n_test(self) -> int:
+        return int(self.X_test.shape[0])
+
+    @property
+    def d(self) -> int:
+        return int(self.X_train.shape[1])
+
+    @property
+    def num_classes(self) -> int:
+        return len(self.class_names)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A whole data set before splitting: raw X, y in 0..C−1. `source` says where it was read from."""
+
+    X: NDArray[Any]
+    y: NDArray[np.int64]
+    class_names: tuple[ClassName, ...]
+    feature_names: tuple[str, ...]
+    source: str
+    encoder: TableEncoder | None = None
+
+
+def check_request(protocol: str, split: int, test_fraction: float) -> None:
+    """Refuse a protocol, split number or test fraction that cannot be meant."""
+    if protocol not in PROTOCOLS:
+        raise unknown_choice("protocol", protocol, PROTOCOLS)
+    if not 0 <= split < 2**32:
+        raise UsageError(f"split number {split} is out of range; give a whole number from 0 to {2**32 - 1}.")
+    if not 0.0 < test_fraction < 1.0:
+        raise UsageError(f"test fraction {test_fraction} must lie between 0 and 1.")
+
+
+def shuffled_rows(n: int, split: int) -> NDArray[np.int64]:
+    """The row order of split number `split`: what np.random.seed(split); np.random.shuffle(np.arange(n)) gives.
+
+    RandomState holds the same stream as the global functions and leaves the global state alone.
+    """
+    rows = np.arange(n)
+    np.random.RandomState(split).shuffle(rows)
+    return rows
+
+
+def fit_paper_scaler(X: NDArray[np.float64]) -> Scaler:
+    """The paper's scaling; the operations and their order are those of bayesian_benchmarks, to the last bit."""
+    return Scaler(np.average(X, 0), 1e-6 + np.std(X, 0))
+
+
+def fit_clean_scaler(X: NDArray[np.float64]) -> Scaler:
+    """Mean and std of the training rows; a constant column keeps scale 1, so it becomes zero and not NaN."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = np.mean(X, axis=0), np.std(X, axis=0)
+    if not (np.isfinite(mean).all() and np.isfinite(std).all()):
+        column = int(np.flatnonzero(~(np.isfinite(mean) & np.isfinite(std)))[0])
+        raise GpcnoiseError(f"feature {column + 1} holds values too large to standardise; rescale it first.")
+    constant = (X == X[0]).all(axis=0)
+    # Rounding may move the mean of a constant column off its value: take the value itself.
+    return Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std))
+
+
+def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fraction: float = 0.1) -> Split:
+    """Shuffle, cut and scale a whole table."""
+    check_request(protocol, split, test_fraction)
+    X, y = table.X, table.y
+    rows = shuffled_rows(len(X), split)
+    n_train = int(len(X) * (1.0 - test_fraction))
+    if n_train < 1:
+        raise UsageError(f"test fraction {test_fraction} leaves none of the {len(X)} rows for training.")
+    train, test = rows[:n_train], rows[n_train:]
+    scaler = fit_paper_scaler(X) if protocol == "paper" else fit_clean_scaler(X[train])
+    return Split(
+        dataset=dataset,
+        protocol=protocol,
+        split=split,
+        source=table.source,
+        X_train=scaler.transform(X[train]),
+        y_train=y[train],
+        X_test=scaler.transform(X[test]),
+        y_test=y[test],
+        class_names=table.class_names,
+        feature_names=table.feature_names,
+        scaler=scaler,
+        encoder=table.encoder,
+    )
