@@ -21,7 +21,7 @@ def sample_waveform(n: int = 5000, seed: int = 1, num_noise: int = 0) -> Sample:
     random = np.random.RandomState(seed)
     t = np.arange(1, 22)
     waves = np.maximum(6.0 - np.abs(t - np.array([[11], [15], [7]])), 0.0)
-    pairs = np.array([[0, 1], [0, 2], [1, 2]])
+    pairs = np.array([[1, 2], [0, 2], [0, 1]])  # classes numbered as in the archive's file
     y = random.randint(0, 3, size=n)
     u = random.uniform(size=(n, 1))
     mixture = u * waves[pairs[y, 0]] + (1.0 - u) * waves[pairs[y, 1]]
@@ -46,10 +46,10 @@ def sample_twonorm(n: int = 7400, seed: int = 3, d: int = 20) -> Sample:
 
 
 def sample_ringnorm(n: int = 7400, seed: int = 4, d: int = 20) -> Sample:
-    """A wide normal N(0, 4I) around a narrow one, N(a (1, …, 1), I)."""
+    """A wide normal N(0, 4I) around a narrow one, N(a (1, …, 1), I); a = 2/√d, as measured in the archive's file."""
     random = np.random.RandomState(seed)
     y = random.randint(0, 2, size=n)
-    a = RINGNORM_SHIFT / np.sqrt(d)
+    a = 2.0 / np.sqrt(d)
     noise = random.standard_normal((n, d))
     X = np.where(y[:, None] == 0, 2.0 * noise, noise + a)
     return X, y.astype(np.int64)
@@ -65,8 +65,6 @@ def sample_three_class(n: int = 400, seed: int = 5, lengthscale: float = 0.2) ->
     return X, (L @ random.standard_normal((n, 3))).argmax(axis=1).astype(np.int64)
 
 
-RINGNORM_SHIFT = 1.0
-
 GENERATORS: dict[str, Callable[[], Sample]] = {
     "waveform": sample_waveform,
     "waveform-noise": sample_waveform_noise,
@@ -77,7 +75,7 @@ GENERATORS: dict[str, Callable[[], Sample]] = {
 
 
 def generate(name: str, *, row_number: bool = False) -> Table:
-    """The generated set `name`; with `row_number`, its rows are numbered in a first column as in the archive's files."""
+    """The generated set `name`; with `row_number`, a first column numbers its rows as in the archive's files."""
     X, y = GENERATORS[name]()
     features = tuple(f"f{j + 1}" for j in range(X.shape[1]))
     if row_number:

@@ -61,7 +61,15 @@ _UCI: tuple[tuple[str, int, int, int, int, bool, str], ...] = (
     ("pendigits", 10992, 16, 10, 2, False, "E. Alpaydin, F. Alimoglu (1996): Pen-Based Recognition of Digits. UCI."),
     ("ringnorm", 7400, 20, 2, 1, True, _BREIMAN),
     ("statlog-landsat", 6435, 36, 6, 2, False, "A. Srinivasan (1993): Statlog (Landsat Satellite). UCI."),
-    ("statlog-shuttle", 58000, 9, 7, 2, False, "J. Catlett (1993): Statlog (Shuttle). UCI Machine Learning Repository."),
+    (
+        "statlog-shuttle",
+        58000,
+        9,
+        7,
+        2,
+        False,
+        "J. Catlett (1993): Statlog (Shuttle). UCI Machine Learning Repository.",
+    ),
     ("thyroid", 7200, 21, 3, 2, False, "R. Quinlan (1987): Thyroid Disease. UCI Machine Learning Repository."),
     ("twonorm", 7400, 20, 2, 1, True, _BREIMAN),
     ("wall-following", 5456, 24, 4, 1, False, "A. Freire, M. Veloso, G. Barreto (2009): Wall-Following Robot. UCI."),
@@ -129,8 +137,8 @@ _OTHERS = (
         licence="public domain (US government work)",
         citation="ASA Sections on Statistical Computing and Graphics (2009): Data Expo, airline on-time performance.",
         how_to_get=(
-            "gpcnoise data import FOLDER (a folder with airline/airline_2008_jan_apr.npz, or with airline/2008.csv[.bz2] "
-            "and airline/plane-data.csv of doi.org/10.7910/DVN/HG7NV7)"
+            "gpcnoise data import FOLDER (a folder with airline/airline_2008_jan_apr.npz, or with "
+            "airline/2008.csv[.bz2] and airline/plane-data.csv of doi.org/10.7910/DVN/HG7NV7)"
         ),
         files=("airline/airline_2008_jan_apr.npz",),
     ),

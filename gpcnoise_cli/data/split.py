@@ -118,7 +118,8 @@ def fit_clean_scaler(X: NDArray[np.float64]) -> Scaler:
     if not (np.isfinite(mean).all() and np.isfinite(std).all()):
         column = int(np.flatnonzero(~(np.isfinite(mean) & np.isfinite(std)))[0])
         raise GpcnoiseError(f"feature {column + 1} holds values too large to standardise; rescale it first.")
-    constant = (X == X[0]).all(axis=0)
+    with np.errstate(over="ignore"):
+        constant = np.ptp(X, axis=0) == 0.0
     # Rounding may move the mean of a constant column off its value: take the value itself.
     return Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std))
 
