@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from gpcnoise_cli.data.generators import GENERATORS, generate
+from gpcnoise_cli.data.airline import load_airline
+from gpcnoise_cli.data.benchmarks import read_benchmark_set
+from gpcnoise_cli.data.delgado import read_archive_set
+from gpcnoise_cli.data.folder import absent, data_dir, is_present
+from gpcnoise_cli.data.generators import generate
+from gpcnoise_cli.data.nycflights import load_nycflights
 from gpcnoise_cli.data.registry import SOURCES, DatasetSpec, get_spec
 from gpcnoise_cli.data.split import Split, Table, check_request, make_split
 from gpcnoise_cli.data.table import read_own_file
@@ -32,11 +39,25 @@ def load_split(
         raise unknown_choice("source", source, SOURCES)
     if spec.kind != "file" and (path is not None or target is not None):
         raise UsageError(f"a file and a target column belong to dataset 'file', not to {name!r}.")
+    _check_source(spec, source)
+    if spec.kind == "airline":
+        load = load_airline if spec.name == "airline" else load_nycflights
+        return load(spec, protocol=protocol, split=split)
     table = _read(spec, protocol, source, path, target)
     result = make_split(name, table, protocol=protocol, split=split, test_fraction=test_fraction)
     if spec.kind == "file":
         _check_classes_in_training(result)
     return result
+
+
+def _check_source(spec: DatasetSpec, source: str) -> None:
+    possible = {"auto"}
+    if spec.kind == "uci":
+        possible |= {"archive", "bayesian_benchmarks"}
+    if spec.generated:
+        possible.add("generated")
+    if source not in possible:
+        raise UsageError(f"{spec.name!r} has no source {source!r}; it has: {', '.join(sorted(possible))}.")
 
 
 def _read(spec: DatasetSpec, protocol: str, source: str, path: str | None, target: str | None) -> Table:
@@ -46,9 +67,22 @@ def _read(spec: DatasetSpec, protocol: str, source: str, path: str | None, targe
                 "dataset 'file' needs a file and the name of its target column (--data FILE --target COL)."
             )
         return read_own_file(path, target)
-    if spec.name in GENERATORS:
-        return generate(spec.name, row_number=protocol == "paper" and spec.d_paper is not None)
-    raise GpcnoiseError(f"reading {spec.name!r} is not there yet.")
+    if spec.name == "banana":
+        return read_banana(spec)
+    row_number = protocol == "paper" and spec.kind == "uci"
+    if source == "bayesian_benchmarks":
+        return read_benchmark_set(spec, row_number=row_number)
+    if spec.generated and (source == "generated" or (source == "auto" and not is_present(spec))):
+        return generate(spec.name, row_number=row_number)
+    return read_archive_set(spec, row_number=row_number)
+
+
+def read_banana(spec: DatasetSpec) -> Table:
+    """The banana toy: columns x1, x2 and label (0, 1)."""
+    if not is_present(spec):
+        raise absent(spec)
+    table = read_own_file(data_dir() / spec.files[0], "label")
+    return replace(table, source="csv", encoder=None)
 
 
 def _check_classes_in_training(result: Split) -> None:

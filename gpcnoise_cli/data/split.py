@@ -108,20 +108,25 @@ def shuffled_rows(n: int, split: int) -> NDArray[np.int64]:
 
 def fit_paper_scaler(X: NDArray[np.float64]) -> Scaler:
     """The paper's scaling; the operations and their order are those of bayesian_benchmarks, to the last bit."""
-    return Scaler(np.average(X, 0), 1e-6 + np.std(X, 0))
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaler = Scaler(np.average(X, 0), 1e-6 + np.std(X, 0))
+    return _finite(scaler)
 
 
 def fit_clean_scaler(X: NDArray[np.float64]) -> Scaler:
     """Mean and std of the training rows; a constant column keeps scale 1, so it becomes zero and not NaN."""
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, std = np.mean(X, axis=0), np.std(X, axis=0)
-    if not (np.isfinite(mean).all() and np.isfinite(std).all()):
-        column = int(np.flatnonzero(~(np.isfinite(mean) & np.isfinite(std)))[0])
-        raise GpcnoiseError(f"feature {column + 1} holds values too large to standardise; rescale it first.")
-    with np.errstate(over="ignore"):
-        constant = np.ptp(X, axis=0) == 0.0
+        mean, std, constant = np.mean(X, axis=0), np.std(X, axis=0), np.ptp(X, axis=0) == 0.0
     # Rounding may move the mean of a constant column off its value: take the value itself.
-    return Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std))
+    return _finite(Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std)))
+
+
+def _finite(scaler: Scaler) -> Scaler:
+    bad = ~(np.isfinite(scaler.mean) & np.isfinite(scaler.scale))
+    if bad.any():
+        column = int(np.flatnonzero(bad)[0])
+        raise GpcnoiseError(f"feature {column + 1} holds values too large to standardise; rescale it first.")
+    return scaler
 
 
 def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fraction: float = 0.1) -> Split:

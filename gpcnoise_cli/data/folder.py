@@ -1,0 +1,70 @@
+"""Where data files live: `GPCNOISE_DATA_DIR`, else the user's cache folder.
+
+Inside, the layout is `uci/<set>/<set>_R.dat` (or `_train_R.dat` and `_test_R.dat`), `airline/…` and `banana/…`, as the
+registry lists it. `write_atomically` is how every file of this floor gets there: whole or not at all.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from gpcnoise_cli.data.registry import DatasetSpec
+from gpcnoise_cli.errors import GpcnoiseError
+
+ENVIRONMENT = "GPCNOISE_DATA_DIR"
+
+
+def data_dir() -> Path:
+    """The data folder; it need not exist yet."""
+    chosen = os.environ.get(ENVIRONMENT, "")
+    if chosen:
+        return Path(chosen).expanduser()
+    import platformdirs
+
+    return platformdirs.user_cache_path("gpcnoise")
+
+
+def is_present(spec: DatasetSpec) -> bool:
+    """Whether every file of the set is in the data folder (a set without files never is)."""
+    return bool(spec.files) and all((data_dir() / file).is_file() for file in spec.files)
+
+
+def absent(spec: DatasetSpec) -> GpcnoiseError:
+    """The error for a set whose files are not here."""
+    return GpcnoiseError(f"{spec.name!r} is not in the data folder {str(data_dir())!r}; get it by: {spec.how_to_get}.")
+
+
+def write_problem(target: Path, error: OSError) -> GpcnoiseError:
+    """The sentence for a file that could not be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        advice = "free some space or set GPCNOISE_DATA_DIR to another disk, then try again"
+        return GpcnoiseError(f"no space left to write {str(target)!r}; nothing was kept: {advice}.")
+    return GpcnoiseError(f"cannot write {str(target)!r} ({error.strerror or error}); choose a writable place.")
+
+
+@contextmanager
+def write_atomically(target: Path) -> Iterator[IO[bytes]]:
+    """A binary file that appears as `target` only when the block ends well; otherwise nothing is left behind."""
+    partial: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
+        partial = Path(name)
+        with os.fdopen(handle, "wb") as file:
+            yield file
+        # mkstemp makes files private; data files get the permissions any new file would have.
+        mask = os.umask(0)
+        os.umask(mask)
+        partial.chmod(0o666 & ~mask)
+        partial.replace(target)
+    except OSError as error:
+        raise write_problem(target, error) from error
+    finally:
+        if partial is not None:
+            partial.unlink(missing_ok=True)
