@@ -1,0 +1,28 @@
+"""Likelihoods: the unified Gaussian-noise family (step, probit, logit) and the softmax, as GPflow likelihoods.
+
+Only the registry is imported here; the classes pull in TensorFlow and are imported when one is built.
+"""
+
+from gpcnoise_cli.likelihoods.registry import (
+    DEFAULT_PREDICTION_DRAWS,
+    DEFAULT_QUADRATURE_POINTS,
+    DELTA_MODES,
+    DELTA_PRIORS,
+    LIKELIHOODS,
+    LikelihoodSpec,
+    build_likelihood,
+    likelihood_spec,
+    num_latent_functions,
+)
+
+__all__ = [
+    "DEFAULT_PREDICTION_DRAWS",
+    "DEFAULT_QUADRATURE_POINTS",
+    "DELTA_MODES",
+    "DELTA_PRIORS",
+    "LIKELIHOODS",
+    "LikelihoodSpec",
+    "build_likelihood",
+    "likelihood_spec",
+    "num_latent_functions",
+]

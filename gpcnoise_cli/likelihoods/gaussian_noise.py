@@ -1,0 +1,158 @@
+"""Step, probit and logit as one family: the label is a step function of g = f + ε with Gaussian noise ε ~ N(0, a).
+
+With a = 0 this is the step likelihood (GPC-I), with a = 1 the probit (GPC-II), and with a = 2.897 a logit up to 0.009
+in its CDF (GPC-III). Given the labels, all that matters of q(g) = N(μ, a + ν) is S, the probability that g points to
+the observed class: Φ(±μ/√(a + ν)) for one latent function and two classes, a one-dimensional integral over the
+winner's g for one latent function per class. The bound (eq_elbo_binary, eq_elbo_multiclass) and the prediction are
+linear in S, and the binary ones are the multi-class ones at C = 2, so they are written once.
+"""
+
+from __future__ import annotations
+
+import abc
+import math
+
+import tensorflow as tf
+from check_shapes import inherit_check_shapes
+from gpflow.base import TensorType
+
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
+from gpcnoise_cli.likelihoods.delta import clip_delta, delta_parameter
+from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, floored_variance, ndtr, with_known_gradients
+from gpcnoise_cli.likelihoods.registry import DEFAULT_QUADRATURE_POINTS
+from gpcnoise_cli.likelihoods.win_probability import win_probability
+
+PREDICTION_POINTS = 40
+"""Fewest quadrature nodes in prediction, which is run once and feeds the reported nll."""
+
+
+class GaussianNoise(ClassLikelihood, abc.ABC):
+    """The robust likelihood p(y|g) = 1 − δ if g points to class y, else δ/(C − 1), with g = f + N(0, a).
+
+    `variational_expectations` is E_q(g)[log p(y|g)], the bound of the noisy model. For a > 0 it is not
+    E_q(f)[log p(y|f)] but, by Jensen's inequality over the noise, a lower bound on it; at a = 0 the two are equal.
+    """
+
+    bound_name = "gaussian"
+
+    def __init__(
+        self,
+        num_classes: int,
+        num_latent: int,
+        noise_variance: float,
+        delta_mode: str,
+        delta: float,
+        delta_prior: str,
+    ) -> None:
+        if not 0.0 <= noise_variance < math.inf:
+            raise UsageError(f"noise variance {noise_variance:g} is not a number from 0 up; use 0, 1 or 2.897.")
+        super().__init__(num_classes, num_latent)
+        self.noise_variance = float(noise_variance)
+        self.delta_mode = delta_mode
+        self.delta = delta_parameter(num_classes, delta_mode, delta, delta_prior)
+
+    @abc.abstractmethod
+    def _agreement(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
+        """S, the probability under q(g) that g points to the observed class, and its gradients."""
+
+    @abc.abstractmethod
+    def _agreement_of_all(self, Fmu: tf.Tensor, Fvar: tf.Tensor) -> tf.Tensor:
+        """S for every class, [..., C], summing to one."""
+
+    def delta_star(self, Fmu: TensorType, Fvar: TensorType, Y: TensorType) -> tf.Tensor:
+        """The δ that maximises the summed expectation of this batch, 1 − mean S (not clipped)."""
+        agreement, _, _ = self._agreement(*self._aligned(Fmu, Fvar, Y))
+        return 1.0 - tf.reduce_mean(agreement)
+
+    def assign_delta(self, value: TensorType) -> None:
+        """Set δ, clipped into its open interval; may be called inside a tf.function."""
+        self.delta.assign(clip_delta(value, self.num_classes))
+
+    def _log_right_and_wrong(self, dtype: tf.DType) -> tuple[tf.Tensor, tf.Tensor]:
+        """log(1 − δ) and log(δ/(C − 1)), taken in float64 since δ may be tiny."""
+        delta = tf.convert_to_tensor(self.delta)
+        right, wrong = tf.math.log1p(-delta), tf.math.log(delta / (self.num_classes - 1))
+        return tf.cast(right, dtype), tf.cast(wrong, dtype)
+
+    def _expectation_and_gradients(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
+        right, wrong = self._log_right_and_wrong(Fmu.dtype)
+        agreement, by_mean, by_variance = self._agreement(Fmu, Fvar, one_hot)
+        slope = right - wrong
+        return right * agreement + wrong * (1.0 - agreement), slope * by_mean, slope * by_variance
+
+    @inherit_check_shapes
+    def _variational_expectations(self, X: TensorType, Fmu: TensorType, Fvar: TensorType, Y: TensorType) -> tf.Tensor:
+        # Only S has closed-form gradients; δ is differentiated by the tape.
+        Fmu, Fvar, one_hot = self._aligned(Fmu, Fvar, Y)
+        agreement = with_known_gradients(lambda mu, var: self._agreement(mu, var, one_hot), Fmu, Fvar)
+        right, wrong = self._log_right_and_wrong(Fmu.dtype)
+        return right * agreement + wrong * (1.0 - agreement)
+
+    def _predictive_probabilities(self, Fmu: tf.Tensor, Fvar: tf.Tensor) -> tf.Tensor:
+        agreement = self._agreement_of_all(Fmu, Fvar)
+        delta = tf.cast(tf.convert_to_tensor(self.delta), Fmu.dtype)
+        return (1.0 - delta) * agreement + delta / (self.num_classes - 1) * (1.0 - agreement)
+
+    def _class_probabilities(self, F: tf.Tensor) -> tf.Tensor:
+        # p(y|f) is the prediction for a q(f) without variance; at a = 0, ties are shared evenly.
+        return self._predictive_probabilities(F, tf.zeros_like(F))
+
+
+class BinaryGaussianNoise(GaussianNoise):
+    """Two classes, one latent function: S = Φ(±μ/√(a + ν)) in closed form (eq_elbo_binary)."""
+
+    def __init__(
+        self, noise_variance: float, *, delta_mode: str = "free", delta: float = 1e-3, delta_prior: str = "none"
+    ) -> None:
+        super().__init__(2, 1, noise_variance, delta_mode, delta, delta_prior)
+
+    def _agreement(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
+        sign = one_hot[..., 1:] - one_hot[..., :1]
+        variance = floored_variance(self.noise_variance + Fvar)
+        scale = sign * tf.math.rsqrt(variance)
+        z = scale * Fmu
+        density = tf.exp(-0.5 * tf.square(z)) / math.sqrt(2.0 * math.pi)
+        return ndtr(z)[..., 0], density * scale, -0.5 * density * z / variance
+
+    def _agreement_of_all(self, Fmu: tf.Tensor, Fvar: tf.Tensor) -> tf.Tensor:
+        z = Fmu * tf.math.rsqrt(floored_variance(self.noise_variance + Fvar))
+        return tf.concat([ndtr(-z), ndtr(z)], axis=-1)
+
+
+class MulticlassGaussianNoise(GaussianNoise):
+    """One latent function per class: S is the probability that the observed class has the largest g.
+
+    S is taken by Gauss–Hermite quadrature over the winner's g (eq_elbo_multiclass). `quadrature_points` nodes serve the
+    bound; prediction takes at least PREDICTION_POINTS and normalises S over the classes.
+    """
+
+    def __init__(
+        self,
+        num_classes: int,
+        noise_variance: float,
+        *,
+        delta_mode: str = "free",
+        delta: float = 1e-3,
+        delta_prior: str = "none",
+        quadrature_points: int = DEFAULT_QUADRATURE_POINTS,
+    ) -> None:
+        if quadrature_points < 2:
+            raise UsageError(f"{quadrature_points} quadrature points are too few; use about 20.")
+        super().__init__(num_classes, num_classes, noise_variance, delta_mode, delta, delta_prior)
+        self.quadrature_points = quadrature_points
+
+    def _agreement(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
+        variance = floored_variance(self.noise_variance + Fvar)
+        return win_probability(Fmu, variance, one_hot, self.quadrature_points)
+
+    def _agreement_of_all(self, Fmu: tf.Tensor, Fvar: tf.Tensor) -> tf.Tensor:
+        variance = floored_variance(self.noise_variance + Fvar)
+        points = max(self.quadrature_points, PREDICTION_POINTS)
+        # One class at a time keeps the memory at one [..., C, Q] block.
+        columns = []
+        for winner in tf.unstack(tf.eye(self.num_classes, dtype=Fmu.dtype)):
+            value, _, _ = win_probability(Fmu, variance, tf.broadcast_to(winner, tf.shape(Fmu)), points)
+            columns.append(value)
+        agreement = tf.stack(columns, axis=-1)
+        return agreement / tf.reduce_sum(agreement, axis=-1, keepdims=True)
