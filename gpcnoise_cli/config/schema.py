@@ -9,7 +9,6 @@ need not say anything.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Optional
 
 from omegaconf import MISSING
 
@@ -18,15 +17,15 @@ from omegaconf import MISSING
 class DatasetConfig:
     name: str = MISSING
     source: str = "auto"  # auto | archive | generated | bayesian_benchmarks
-    path: Optional[str] = None  # one's own file, with dataset=file
-    target: Optional[str] = None
+    path: str | None = None  # one's own file, with dataset=file
+    target: str | None = None
     test_fraction: float = 0.1
 
 
 @dataclass
 class LikelihoodConfig:
     name: str = MISSING
-    noise_variance: Optional[float] = None  # the paper's a; None for softmax
+    noise_variance: float | None = None  # the paper's a; None for softmax
     bound: str = "gaussian"  # softmax: gumbel | tilted
     quadrature_points: int = 20  # Gauss–Hermite nodes for S
     prediction_draws: int = 1000  # softmax predictions
@@ -38,7 +37,7 @@ class KernelConfig:
     ard: bool = False
     shared: bool = True  # one kernel for all classes, or one per class
     lengthscale_start: str = MISSING  # paper: 0.1√d | data: median distance
-    lengthscale: Optional[float] = None  # an explicit start instead
+    lengthscale: float | None = None  # an explicit start instead
     variance: float = 5.0
 
 
@@ -53,6 +52,7 @@ class DeltaConfig:
 class OptimizerConfig:
     name: str = MISSING  # adam | natgrad
     learning_rate: float = MISSING  # Adam's rate
+    inducing_rate_factor: float = 1.0  # natgrad: Adam's rate for the inducing points, relative to the above
     natural_step: float = 0.1  # natgrad: largest step of q(u)
     natural_ramp: int = 20  # natgrad: steps until that size is reached
     decay: bool = False  # let rates fall to zero over the last part of training
@@ -85,4 +85,4 @@ class TrainConfig:
     protocol: str = MISSING
     split: int = MISSING
     seed: int = MISSING
-    out: Optional[str] = None
+    out: str | None = None

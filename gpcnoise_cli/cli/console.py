@@ -1,0 +1,106 @@
+"""The two streams of every command: results on stdout, progress and messages on stderr.
+
+On a terminal rich draws tables and colours (`NO_COLOR` is honoured); in a pipe or a file the same content comes as
+plain lines that are neither boxed nor wrapped. With `--json` a command prints one object by `emit_json` and nothing
+else on stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+# Wide enough that no line of a pipe is ever wrapped.
+_PIPE_WIDTH = 10_000
+
+
+def stdout() -> Console:
+    """The console for results."""
+    return _console(sys.stdout)
+
+
+def stderr() -> Console:
+    """The console for progress, messages and warnings."""
+    return _console(sys.stderr)
+
+
+def _console(stream: Any) -> Console:
+    from rich.console import Console
+
+    # Names of classes, columns and files may hold brackets and colons: nothing in them is markup.
+    plain = not stream.isatty()
+    return Console(
+        file=stream,
+        width=_PIPE_WIDTH if plain else None,
+        force_terminal=False if plain else None,
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
+
+
+def say(message: str) -> None:
+    """One line on stderr."""
+    stderr().print(message)
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
+    """A table on stdout; columns of numbers are aligned to the right, `None` is an empty cell."""
+    values = [list(row) for row in rows]
+    cells = [["" if value is None else str(value) for value in row] for row in values]
+    numeric = [_all_numbers(row[index] for row in values) for index in range(len(columns))]
+    console = stdout()
+    if not console.is_terminal:
+        _print_plain([list(columns), *cells], numeric, title)
+        return
+
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column, right in zip(columns, numeric, strict=True):
+        table.add_column(column, justify="right" if right else "left")
+    for row in cells:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _all_numbers(values: Iterable[Any]) -> bool:
+    return all(value is None or isinstance(value, int | float) for value in values)
+
+
+def _print_plain(lines: list[list[str]], right: list[bool], title: str | None) -> None:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    if title:
+        sys.stdout.write(title + "\n")
+    for line in lines:
+        padded = (
+            cell.rjust(width) if to_right else cell.ljust(width)
+            for cell, width, to_right in zip(line, widths, right, strict=True)
+        )
+        sys.stdout.write("  ".join(padded).rstrip() + "\n")
+
+
+def emit_json(content: Mapping[str, Any]) -> None:
+    """Exactly one JSON object on stdout; numbers JSON cannot hold (NaN, infinities) become null."""
+    ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
+    sys.stdout.write(json.dumps(_plain(content), ensure_ascii=ascii_only, allow_nan=False) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """`value` with only JSON's own types: NumPy scalars and arrays, paths and tuples are converted."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

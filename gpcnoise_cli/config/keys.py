@@ -1,0 +1,76 @@
+"""The keys of a training configuration, read off the schema: their dotted names, types, and near misses.
+
+`optimizer.learning_rate` is a key because `TrainConfig.optimizer.learning_rate` is a field. The names of group members
+and of the preset are fields too, but they are set by choosing a group: writing them directly would put a wrong label on
+other settings.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import typing
+from functools import cache
+
+from gpcnoise_cli.config.schema import TrainConfig
+
+# What people used to other programs write, and no string distance would find.
+_ALIASES = {
+    "a": "likelihood.noise_variance",
+    "batch": "batch_size",
+    "epochs": "iterations",
+    "epsilon": "delta.value",
+    "lr": "optimizer.learning_rate",
+    "m": "inducing",
+    "num_inducing": "inducing",
+    "output": "out",
+    "steps": "iterations",
+}
+
+_WORDS = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
+
+
+@cache
+def key_types() -> dict[str, typing.Any]:
+    """Every dotted key with the type its field declares."""
+    return dict(_walk(TrainConfig, ""))
+
+
+def _walk(section: type, prefix: str) -> typing.Iterator[tuple[str, typing.Any]]:
+    for name, hint in typing.get_type_hints(section).items():
+        if dataclasses.is_dataclass(hint):
+            yield from _walk(typing.cast(type, hint), f"{prefix}{name}.")
+        else:
+            yield prefix + name, hint
+
+
+def type_in_words(key: str) -> str:
+    """What a value of `key` must be, for a sentence."""
+    hint = key_types()[key]
+    members = typing.get_args(hint) or (hint,)
+    words = [_WORDS[member] for member in members if member is not type(None)]
+    return " or ".join([*words, "null"] if type(None) in members else words)
+
+
+def group_that_names(key: str) -> str | None:
+    """The group whose choice sets `key`, for the keys that are only labels."""
+    if key == "preset":
+        return "experiment"
+    section, _, leaf = key.rpartition(".")
+    return section if leaf == "name" else None
+
+
+def nearest_keys(key: str) -> list[str]:
+    """Valid keys that `key` may have meant: an alias or the same last part elsewhere, else similar spelling."""
+    leaf = key.rpartition(".")[2]
+    by_leaf: dict[str, list[str]] = {}
+    for name in key_types():
+        if group_that_names(name) is None:
+            by_leaf.setdefault(name.rpartition(".")[2], []).append(name)
+    exact = [_ALIASES[leaf]] if leaf in _ALIASES else by_leaf.get(leaf, [])
+    if exact:
+        return exact
+    known = [name for names in by_leaf.values() for name in names]
+    similar = difflib.get_close_matches(key, known, cutoff=0.6)
+    similar += [name for close in difflib.get_close_matches(leaf, by_leaf, cutoff=0.6) for name in by_leaf[close]]
+    return list(dict.fromkeys(similar))[:3]

@@ -1,0 +1,162 @@
+"""The values a configuration may hold: choices, ranges, and what belongs together.
+
+The schema fixes names and types; this module fixes values. Each rule is one row of a table, and a value that breaks it
+gives one sentence with the key, the value, what is allowed, and a value that works.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any
+
+from gpcnoise_cli.config.groups import choices
+from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.errors import UsageError, nearest
+
+
+@dataclass(frozen=True)
+class _Rule:
+    key: str
+    allows: Callable[[Any], bool]
+    words: str
+    example: float
+
+
+def _at_least(key: str, low: float, example: float) -> _Rule:
+    return _Rule(key, lambda value: value >= low, f"at least {low:g}", example)
+
+
+def _positive(key: str, example: float) -> _Rule:
+    return _Rule(key, lambda value: value > 0, "greater than 0", example)
+
+
+def _between(key: str, low: float, high: float, example: float) -> _Rule:
+    return _Rule(key, lambda value: low <= value <= high, f"between {low:.10g} and {high:.10g}", example)
+
+
+def _inside(key: str, example: float) -> _Rule:
+    return _Rule(key, lambda value: 0 < value < 1, "greater than 0 and less than 1", example)
+
+
+_NUMBERS = (
+    _at_least("inducing", 1, 300),
+    _at_least("batch_size", 1, 1024),
+    _at_least("iterations", 1, 600),
+    _at_least("split", 0, 0),
+    # TensorFlow's stateless random operations take 32-bit seeds.
+    _between("seed", 0, 2**31 - 1, 0),
+    _inside("dataset.test_fraction", 0.1),
+    _at_least("likelihood.noise_variance", 0, 1.0),
+    _between("likelihood.quadrature_points", 2, 200, 20),
+    _at_least("likelihood.prediction_draws", 1, 1000),
+    _positive("kernel.lengthscale", 1.0),
+    _positive("kernel.variance", 5.0),
+    _inside("delta.value", 0.001),
+    _positive("optimizer.learning_rate", 0.01),
+    _at_least("optimizer.inducing_rate_factor", 0, 1.0),
+    _Rule("optimizer.natural_step", lambda value: 0 < value <= 1, "greater than 0 and at most 1", 0.1),
+    _at_least("optimizer.natural_ramp", 0, 20),
+    _at_least("runtime.threads", 0, 0),
+    _positive("runtime.jitter", 1e-6),
+    _at_least("runtime.eval_every", 0, 0),
+    _at_least("runtime.checkpoint_seconds", 0, 60),
+    _at_least("runtime.chunk_rows", 1, 2048),
+)
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "protocol": ("clean", "paper"),
+    "dataset.source": ("auto", "archive", "generated", "bayesian_benchmarks"),
+    "kernel.lengthscale_start": ("data", "paper"),
+    "delta.mode": ("free", "fixed", "optimal"),
+    "delta.prior": ("none", "beta"),
+    "runtime.precision": ("mixed", "float64", "float32"),
+    "runtime.device": ("auto", "cpu", "gpu"),
+}
+# Names that are files of a group; a saved configuration edited by hand may hold others.
+_NAMED_BY_GROUP = {
+    "preset": "experiment",
+    "dataset.name": "dataset",
+    "likelihood.name": "likelihood",
+    "kernel.name": "kernel",
+    "optimizer.name": "optimizer",
+}
+_SOFTMAX_BOUNDS = ("gumbel", "tilted")
+
+
+def allowed(key: str) -> tuple[str, ...]:
+    """The texts that `key` may hold, for help and shell completion."""
+    return _CHOICES[key]
+
+
+def validate(config: TrainConfig) -> None:
+    """Raise a UsageError for the first value that is not allowed."""
+    for key, group in _NAMED_BY_GROUP.items():
+        _check_choice(config, key, tuple(choices(group)))
+    for key, values in _CHOICES.items():
+        _check_choice(config, key, values)
+    for rule in _NUMBERS:
+        _check_number(config, rule)
+    _check_likelihood(config)
+    _check_file(config)
+    if config.out is not None and not config.out.strip():
+        raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or leave it away.")
+
+
+def _check_choice(config: TrainConfig, key: str, values: tuple[str, ...]) -> None:
+    value = attrgetter(key)(config)
+    if value not in values:
+        close = nearest(value, values, most=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise UsageError(f"{key} must be {_either(values)}, not {value!r}{hint}.")
+
+
+def _check_number(config: TrainConfig, rule: _Rule) -> None:
+    value = attrgetter(rule.key)(config)
+    if value is not None and not (math.isfinite(value) and rule.allows(value)):
+        words = rule.words if math.isfinite(value) else f"finite and {rule.words}"
+        raise UsageError(f"{rule.key} must be {words}, not {value!r}; {rule.key}={rule.example:g} is usual.")
+
+
+def _check_likelihood(config: TrainConfig) -> None:
+    likelihood = config.likelihood
+    if likelihood.name == "softmax":
+        _check_choice(config, "likelihood.bound", _SOFTMAX_BOUNDS)
+        if likelihood.noise_variance is not None:
+            raise UsageError(
+                f"likelihood.noise_variance must be null for softmax, whose noise is Gumbel, not "
+                f"{likelihood.noise_variance!r}; choose likelihood=probit to set a Gaussian noise variance."
+            )
+        return
+    if likelihood.bound != "gaussian":
+        raise UsageError(
+            f"likelihood.bound must be gaussian for {likelihood.name}, not {likelihood.bound!r}; "
+            f"{_either(_SOFTMAX_BOUNDS)} belong to likelihood=softmax."
+        )
+    if likelihood.noise_variance is None:
+        raise UsageError(
+            f"likelihood.noise_variance must be a number of at least 0 for {likelihood.name}, not null; "
+            f"leave it away for the usual one."
+        )
+
+
+def _check_file(config: TrainConfig) -> None:
+    dataset = config.dataset
+    if dataset.name == "file":
+        for key, option in (("path", "--data FILE"), ("target", "--target COLUMN")):
+            if not getattr(dataset, key):
+                raise UsageError(f"dataset=file needs dataset.{key}; give {option}.")
+        return
+    for key in ("path", "target"):
+        value = getattr(dataset, key)
+        if value is not None:
+            raise UsageError(
+                f"dataset.{key}={value!r} belongs to dataset=file, but the dataset is {dataset.name!r}; "
+                f"give --data FILE --target COLUMN, or leave it away."
+            )
+
+
+def _either(values: tuple[str, ...]) -> str:
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
