@@ -132,7 +132,7 @@ def _copy_members(source: Path, wanted: dict[str, str], staging: Path) -> dict[s
                     staged[place] = _write(_blocks(content, source.name), staging / place)
     except (tarfile.TarError, EOFError, zlib.error, LZMAError) as error:
         raise GpcnoiseError(
-            f"{source.name} is not a whole tar archive or a known data file ({_cause(error)}); nothing was taken from it."
+            f"{source.name} is no whole tar archive and no known data file ({_cause(error)}); nothing was taken."
         ) from error
     except OSError as error:
         raise GpcnoiseError(f"{source.name} cannot be read ({error.strerror or error}).") from error
