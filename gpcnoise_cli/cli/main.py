@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.cli import config
+from gpcnoise_cli.cli import config, train
 from gpcnoise_cli.errors import GpcnoiseError
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command()(train.train)
 app.command()(config.config)
 
 

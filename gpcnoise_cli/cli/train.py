@@ -1,0 +1,93 @@
+"""`gpcnoise train`: train one classifier, score it on the test split, and keep it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from gpcnoise_cli.cli.console import emit_json, print_table, say
+from gpcnoise_cli.cli.options import Json, with_train_options
+from gpcnoise_cli.errors import UsageError
+
+
+@with_train_options
+def train(
+    overrides: list[str],
+    resume: Annotated[
+        Path | None,
+        typer.Option("--resume", help="Continue the interrupted run in this folder.", metavar="RUN_DIR"),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Train a classifier, score it on the test split, and save it in a run folder.
+
+    Example: gpcnoise train --dataset ringnorm --likelihood probit --kernel matern32 --ard
+
+    Your own data: gpcnoise train --data customers.csv --target churned
+    """
+    if resume is not None and overrides:
+        raise UsageError(f"--resume takes its settings from {resume}/config.yaml; leave out: {' '.join(overrides)}.")
+    result = _resumed(resume) if resume is not None else _fresh(overrides)
+    if json:
+        emit_json(result)
+    else:
+        _print_result(result)
+
+
+def _fresh(overrides: list[str]) -> dict[str, Any]:
+    from gpcnoise_cli.config.compose import compose
+
+    config = compose(overrides)
+    if config.dataset.path is not None:  # a run must be resumable from any folder
+        config.dataset.path = str(Path(config.dataset.path).resolve())
+    return _train(config)
+
+
+def _resumed(path: Path) -> dict[str, Any]:
+    from gpcnoise_cli.experiments.run_folder import RunFolder
+
+    folder = RunFolder.existing(path)
+    done = folder.read_metrics()
+    if done is not None:
+        say(f"the run in {path} is finished already; this is its result.")
+        return done
+    return _train(folder.read_config(), folder=folder, resume=True)
+
+
+def _train(config: Any, **how: Any) -> dict[str, Any]:
+    from gpcnoise_cli.cli.interruption import stop_on_signal
+
+    with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
+        from gpcnoise_cli.cli.progress import show_progress
+        from gpcnoise_cli.experiments.train import run_training
+        from gpcnoise_cli.training.trainer import Interrupted
+
+        with show_progress() as events:
+            try:
+                return run_training(config, events=events, stop_requested=stop_requested, **how)
+            except Interrupted as stop:
+                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.checkpoint.parent}")
+                raise typer.Exit(130) from stop
+
+
+def _print_result(result: dict[str, Any]) -> None:
+    title = (
+        f"{result['method']} ({result['likelihood']}, {result['bound']} bound) on {result['dataset']} "
+        f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
+        f"{result['n_train']} training rows, {result['n_test']} test rows, d = {result['d']}, "
+        f"{result['classes']} classes"
+    )
+    row = [
+        f"{result['acc']:.2f}",
+        f"{result['nll']:.4f}",
+        f"{result['brier']:.4f}",
+        f"{result['ece']:.4f}",
+        f"{result['elbo']:.1f}",
+        "–" if result["delta"] is None else f"{result['delta']:.4f}",
+        str(result["steps"]),
+        f"{result['train_seconds']:.1f}",
+    ]
+    print_table(("acc %", "nll", "Brier", "ECE", "ELBO", "δ", "steps", "seconds"), [row], title=title)
+    say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {result['run_dir']} --data FILE --out FILE")

@@ -1,0 +1,109 @@
+"""The folder of one run: what is in it, and that nothing in it is ever overwritten by accident.
+
+    config.yaml      the composed configuration          metrics.json   the result, present once the run is finished
+    curve.csv        test metrics along training         model.npz/json the trained model
+    log.txt          what happened, with times           checkpoint.npz while the run is unfinished
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from gpcnoise_cli.config.compose import from_yaml, to_yaml
+from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
+from gpcnoise_cli.files import write_text
+from gpcnoise_cli.training.events import CurvePoint
+
+RUNS = Path("runs")
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    path: Path
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.path / "checkpoint.npz"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "log.txt"
+
+    @property
+    def metrics(self) -> Path:
+        return self.path / "metrics.json"
+
+    @classmethod
+    def create(cls, config: TrainConfig) -> RunFolder:
+        """A new folder with the configuration in it: `config.out`, or the next free name under runs/."""
+        folder = cls(_claim(Path(config.out)) if config.out else _next_free(config))
+        write_text(folder.path / "config.yaml", to_yaml(config))
+        return folder
+
+    @classmethod
+    def existing(cls, path: Path) -> RunFolder:
+        """The folder of a run that was started earlier."""
+        if not (path / "config.yaml").is_file():
+            raise UsageError(f"{path} is no run folder (it has no config.yaml); give one that `gpcnoise train` made.")
+        return cls(path)
+
+    def read_config(self) -> TrainConfig:
+        path = self.path / "config.yaml"
+        return from_yaml(path.read_text(encoding="utf-8"), origin=str(path))
+
+    def write_curve(self, curve: Sequence[CurvePoint]) -> None:
+        text = io.StringIO()
+        writer = csv.DictWriter(text, [f.name for f in fields(CurvePoint)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(point.to_dict() for point in curve)
+        write_text(self.path / "curve.csv", text.getvalue())
+
+    def write_metrics(self, result: dict[str, Any]) -> None:
+        write_text(self.metrics, json.dumps(result, indent=1) + "\n")
+
+    def read_metrics(self) -> dict[str, Any] | None:
+        """The result of a finished run; None while it is unfinished."""
+        if not self.metrics.is_file():
+            return None
+        try:
+            return dict(json.loads(self.metrics.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise GpcnoiseError(f"{self.metrics} is damaged ({error}); run `gpcnoise evaluate` anew.") from error
+
+
+def _claim(path: Path) -> Path:
+    """Make `path`, which may exist only as an empty folder."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        taken = any(path.iterdir())
+        probe = path / ".write-test"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise GpcnoiseError(f"cannot write to the run folder {path}: {error.strerror}; choose another --out.") from error
+    if taken:
+        raise UsageError(
+            f"the run folder {path} is not empty; choose another --out, or continue it with --resume {path}."
+        )
+    return path
+
+
+def _next_free(config: TrainConfig) -> Path:
+    name = f"{config.dataset.name}-{config.likelihood.name}-{config.kernel.name}-split{config.split}"
+    number = 1
+    while True:
+        path = RUNS / f"{name}-{number:03d}"
+        try:
+            path.mkdir(parents=True)
+            return path
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise GpcnoiseError(f"cannot make the run folder {path}: {error.strerror}; choose one by --out.") from error

@@ -1,0 +1,143 @@
+"""One training run: data in, model trained and scored, everything filed in its run folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.data import Split, load_split
+from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.experiments.run_folder import RunFolder
+from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.runtime import prepare, versions
+from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
+
+
+class FiledEvents(TrainingEvents):
+    """Writes the log and the curve into the run folder, and passes everything on to the listener that shows it."""
+
+    def __init__(self, folder: RunFolder, shown: TrainingEvents) -> None:
+        self.folder, self.shown = folder, shown
+        self.curve: list[CurvePoint] = []
+
+    def started(self, step: int, iterations: int) -> None:
+        self._log(f"training from step {step} to {iterations}")
+        self.shown.started(step, iterations)
+
+    def progressed(self, step: int, iterations: int, loss: float) -> None:
+        self.shown.progressed(step, iterations, loss)
+
+    def measured(self, point: CurvePoint) -> None:
+        self.curve.append(point)
+        self.folder.write_curve(self.curve)
+        self._log(f"step {point.step}: elbo {point.elbo:.6g}, acc {point.acc:.2f}, nll {point.nll:.4f}")
+        self.shown.measured(point)
+
+    def message(self, text: str) -> None:
+        self._log(text)
+        self.shown.message(text)
+
+    def _log(self, text: str) -> None:
+        with self.folder.log.open("a", encoding="utf-8") as log:
+            log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
+
+
+def load_data(config: TrainConfig) -> Split:
+    """The arrays that a configuration asks for."""
+    source = config.dataset
+    return load_split(
+        source.name,
+        protocol=config.protocol,
+        split=config.split,
+        source=source.source,
+        path=source.path,
+        target=source.target,
+        test_fraction=source.test_fraction,
+    )
+
+
+def run_training(
+    config: TrainConfig,
+    *,
+    data: Split | None = None,
+    folder: RunFolder | None = None,
+    resume: bool = False,
+    events: TrainingEvents | None = None,
+    stop_requested: Callable[[], bool] = lambda: False,
+) -> dict[str, Any]:
+    """Train, score, save; returns the result (DESIGN: the JSON of `train`). Raises `Interrupted` when asked to stop.
+
+    The data are read and the model is built before a folder is made, so a request that cannot work leaves nothing.
+    """
+    device = prepare(config.runtime)
+    from gpcnoise_cli.models.build import build_model, precision_context
+    from gpcnoise_cli.models.store import save_model
+    from gpcnoise_cli.training.trainer import Trainer
+
+    split = data or load_data(config)
+    with precision_context(config.runtime.precision):
+        model = build_model(config, split.X_train, split.num_classes)
+        folder = folder or RunFolder.create(config)
+        filed = FiledEvents(folder, events or TrainingEvents())
+        trainer = Trainer(
+            config, model, split, events=filed, checkpoint=folder.checkpoint, stop_requested=stop_requested
+        )
+        if resume and folder.checkpoint.exists():
+            trainer.resume()
+            filed.curve = list(trainer.history.curve)
+        trainer.train()
+        probabilities = trainer.probabilities(split.X_test)
+        save_model(folder.path, config, model, split, versions())
+    metrics = evaluate(probabilities, split.y_test)
+    result = {
+        **describe(config, split),
+        "device": device,
+        "delta": model.delta_value(),
+        "jitter": float(model.jitter),
+        "steps": trainer.step,
+        **asdict(metrics),
+        "elbo": trainer.elbo(),
+        "train_seconds": trainer.history.seconds,
+        "seconds_per_step": trainer.seconds_per_step,
+        "run_dir": str(folder.path),
+        "versions": versions(),
+    }
+    folder.write_metrics(result)
+    folder.checkpoint.unlink(missing_ok=True)
+    return result
+
+
+def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
+    """What was asked for and on what data: the part of a result that is known before training."""
+    return {
+        "preset": config.preset,
+        "dataset": config.dataset.name,
+        "source": split.source,
+        "protocol": config.protocol,
+        "likelihood": config.likelihood.name,
+        "method": likelihood_spec(config.likelihood.name).method,
+        "noise_variance": config.likelihood.noise_variance,
+        "bound": config.likelihood.bound,
+        "kernel": config.kernel.name,
+        "ard": config.kernel.ard,
+        "shared_kernel": config.kernel.shared,
+        "inducing": config.inducing,
+        "batch_size": config.batch_size,
+        "delta_mode": config.delta.mode if config.likelihood.name != "softmax" else None,
+        "iterations": config.iterations,
+        "learning_rate": config.optimizer.learning_rate,
+        "optimizer": config.optimizer.name,
+        "precision": config.runtime.precision,
+        "split": config.split,
+        "seed": config.seed,
+        "n_train": split.n_train,
+        "n_test": split.n_test,
+        "d": split.d,
+        "classes": split.num_classes,
+        "majority_acc": 100.0 * float(np.mean(split.y_test == np.bincount(split.y_train).argmax())),
+    }

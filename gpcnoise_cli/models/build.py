@@ -1,0 +1,65 @@
+"""From a configuration to a model."""
+
+from __future__ import annotations
+
+import gpflow
+import numpy as np
+from numpy.typing import NDArray
+
+from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.likelihoods.registry import build_likelihood
+from gpcnoise_cli.models.inducing import start_inducing_points
+from gpcnoise_cli.models.kernels import build_kernel, start_lengthscale
+from gpcnoise_cli.models.svgp import FusedSVGP
+
+
+def build_model(config: TrainConfig, X: NDArray[np.floating], num_classes: int) -> FusedSVGP:
+    """The model `config` asks for, started from the scaled training inputs `X`."""
+    Z = start_inducing_points(X, config.inducing, config.seed)
+    lengthscale = config.kernel.lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
+    return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale)
+
+
+def assemble(
+    config: TrainConfig, Z: NDArray[np.floating], num_classes: int, *, num_data: int, lengthscale: float = 1.0
+) -> FusedSVGP:
+    """The model with given inducing points; what a saved model is loaded into."""
+    options = config.likelihood
+    likelihood = build_likelihood(
+        options.name,
+        num_classes,
+        noise_variance=options.noise_variance,
+        bound=options.bound,
+        delta_mode=config.delta.mode,
+        delta=config.delta.value,
+        delta_prior=config.delta.prior,
+        quadrature_points=options.quadrature_points,
+        prediction_draws=options.prediction_draws,
+        seed=config.seed,
+    )
+    d = Z.shape[1]
+
+    def kernel() -> gpflow.kernels.Kernel:
+        return build_kernel(
+            config.kernel.name, d, lengthscale=lengthscale, variance=config.kernel.variance, ard=config.kernel.ard
+        )
+
+    with precision_context(config.runtime.precision):
+        if config.kernel.shared or likelihood.num_latent == 1:
+            kernels = kernel()
+        else:
+            kernels = gpflow.kernels.SeparateIndependent([kernel() for _ in range(likelihood.num_latent)])
+        return FusedSVGP(
+            kernels,
+            likelihood,
+            Z,
+            num_data=num_data,
+            precision=config.runtime.precision,
+            jitter=config.runtime.jitter,
+        )
+
+
+def precision_context(precision: str) -> gpflow.config.as_context:
+    """GPflow's default float for a model of this precision; building, training and loading happen inside it."""
+    config = gpflow.config.Config(float=np.float32 if precision == "float32" else np.float64, jitter=1e-6)
+    return gpflow.config.as_context(config)

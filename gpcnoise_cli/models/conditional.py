@@ -1,0 +1,95 @@
+"""The marginals of q(f) for all classes at once, with a hand-written adjoint.
+
+For whitened q(u^c) = N(m^c, S^c) and A = L⁻¹K_mn (L the Cholesky factor of K_mm), the marginals of eq_qf_qg_multiclass
+are μ^c = Aᵀm^c and ν^c = k + colsum(A ∘ P_c A) with P_c = S^c − I. All P_c are stacked, so the C classes cost one
+matrix product. The adjoint keeps P_c A: it yields ∂A without a further product, and A diag(∂ν^c) Aᵀ, which is both the
+gradient in S^c and the curvature that a natural-gradient step needs. Nothing is differentiated through the Cholesky
+factor: with ∂A known, ∂K_mm = sym(L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹), Φ taking the lower triangle and halving the diagonal.
+
+The m×m work is done in the dtype of K_mm, the m×B work in the dtype of K_mn; `mixed` precision is float64 for the
+first and float32 for the second. docs/performance.md derives the formulas.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+Tensor = tf.Tensor
+
+
+class Marginals(NamedTuple):
+    """What the forward pass found, and what the adjoint reuses."""
+
+    mu: Tensor  # [C, B]
+    nu: Tensor  # [C, B]
+    A: Tensor  # [m, B]
+    PA: Tensor  # [C, m, B]
+    L_inverse: Tensor  # [m, m], in the dtype of K_mm
+
+
+class Adjoints(NamedTuple):
+    """Derivatives of a scalar, given its derivatives in μ and ν."""
+
+    K_mm: Tensor  # [m, m]
+    K_mn: Tensor  # [m, B]
+    k_diag: Tensor  # [B]
+    q_mu: Tensor  # [m, C], in the dtype of K_mn
+    S: Tensor  # [C, m, m]: A diag(∂ν^c) Aᵀ, in the dtype of K_mn
+
+
+def inverse_of_triangular(L: Tensor) -> Tensor:
+    """L⁻¹ for a (batch of) lower triangular L."""
+    return tf.linalg.triangular_solve(L, tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=L.dtype))
+
+
+def covariance_offset(q_sqrt: Tensor, dtype: tf.DType) -> Tensor:
+    """P_c = S^c − I from the Cholesky factors of S^c, in `dtype`."""
+    root = tf.cast(q_sqrt, dtype)
+    S = tf.matmul(root, root, transpose_b=True)
+    return tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1)
+
+
+def marginals(K_mm: Tensor, K_mn: Tensor, k_diag: Tensor, q_mu: Tensor, P: Tensor) -> Marginals:
+    """Means and variances of every class at every column of K_mn; P is [C, m, m] in the dtype of K_mn."""
+    work = K_mn.dtype
+    L = tf.linalg.cholesky(K_mm)
+    L_inverse = inverse_of_triangular(L)
+    # In float64 the solve is as fast as the product and loses no digit; in float32 the product wins by far.
+    A = tf.linalg.triangular_solve(L, K_mn) if work == K_mm.dtype else tf.matmul(tf.cast(L_inverse, work), K_mn)
+    num_classes, m = tf.shape(P)[0], tf.shape(P)[1]
+    PA = tf.reshape(tf.matmul(tf.reshape(P, [num_classes * m, m]), A), [num_classes, m, -1])
+    mu = tf.matmul(tf.cast(q_mu, work), A, transpose_a=True)
+    nu = k_diag + tf.reduce_sum(A * PA, axis=1)
+    return Marginals(mu, nu, A, PA, L_inverse)
+
+
+def adjoint(forward: Marginals, q_mu: Tensor, d_mu: Tensor, d_nu: Tensor) -> Adjoints:
+    """Pull [C, B] derivatives in μ and ν back to the kernel matrices and to q(u)."""
+    A, PA, L_inverse = forward.A, forward.PA, forward.L_inverse
+    work, exact = A.dtype, L_inverse.dtype
+    num_classes, m = tf.shape(PA)[0], tf.shape(PA)[1]
+    d_A = 2 * tf.reduce_sum(PA * d_nu[:, None, :], axis=0) + tf.matmul(tf.cast(q_mu, work), d_mu)
+    weighted = tf.reshape(A * d_nu[:, None, :], [num_classes * m, -1])
+    d_S = tf.reshape(tf.matmul(weighted, A, transpose_b=True), [num_classes, m, m])
+    d_K_mn = tf.matmul(tf.cast(L_inverse, work), d_A, transpose_a=True)
+    inner = tf.linalg.band_part(-tf.cast(tf.matmul(d_A, A, transpose_b=True), exact), -1, 0)
+    inner = tf.linalg.set_diag(inner, tf.linalg.diag_part(inner) / 2)
+    outer = tf.matmul(tf.matmul(L_inverse, inner, transpose_a=True), L_inverse)
+    d_K_mm = (outer + tf.transpose(outer)) / 2
+    return Adjoints(d_K_mm, d_K_mn, tf.reduce_sum(d_nu, axis=0), tf.matmul(A, d_mu, transpose_b=True), d_S)
+
+
+@tf.custom_gradient
+def fused_marginals(K_mm: Tensor, K_mn: Tensor, k_diag: Tensor, q_mu: Tensor, q_sqrt: Tensor) -> Any:
+    """(μ, ν), each [C, B], as a differentiable function of the kernel matrices and of q(u)."""
+    work = K_mn.dtype
+    forward = marginals(K_mm, K_mn, k_diag, q_mu, covariance_offset(q_sqrt, work))
+
+    def gradient(d_mu: Tensor, d_nu: Tensor) -> tuple[Tensor, ...]:
+        back = adjoint(forward, q_mu, d_mu, d_nu)
+        d_root = 2 * tf.linalg.band_part(tf.matmul(back.S, tf.cast(q_sqrt, work)), -1, 0)
+        return back.K_mm, back.K_mn, back.k_diag, tf.cast(back.q_mu, q_mu.dtype), tf.cast(d_root, q_sqrt.dtype)
+
+    return (forward.mu, forward.nu), gradient

@@ -1,0 +1,39 @@
+"""Where the inducing points start: the centres of k-means on (a sample of) the training inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpcnoise_cli.errors import UsageError
+
+# k-means needs a picture of the data, not all of it: 50 rows a centre, within these limits.
+ROWS_PER_CENTRE, LEAST_ROWS, MOST_ROWS = 50, 5_000, 50_000
+
+
+def start_inducing_points(X: NDArray[np.floating], m: int, seed: int) -> NDArray[np.float64]:
+    """`m` centres in the space of X; a large X is sampled first."""
+    n = len(X)
+    if m > n:
+        raise UsageError(
+            f"{m} inducing points are more than the {n} training rows; choose --inducing {n} or less "
+            "(a third of the rows is plenty)."
+        )
+    from sklearn.cluster import MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
+
+    sample = min(n, int(np.clip(ROWS_PER_CENTRE * m, LEAST_ROWS, MOST_ROWS)))
+    rng = np.random.default_rng(seed)
+    rows = X if sample == n else X[np.sort(rng.choice(n, size=sample, replace=False))]
+    rows = np.asarray(rows, dtype=np.float64)
+    with threadpool_limits(limits=1):  # the same centres on any number of cores
+        means = MiniBatchKMeans(m, batch_size=2048, n_init=1, max_iter=50, random_state=seed).fit(rows)
+    return _distinct(np.asarray(means.cluster_centers_, dtype=np.float64), rng)
+
+
+def _distinct(centres: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Coinciding centres (data with repeated rows) would make K_mm singular: move the copies a little."""
+    _, first = np.unique(centres.round(9), axis=0, return_index=True)
+    copies = np.setdiff1d(np.arange(len(centres)), first)
+    centres[copies] += 1e-3 * rng.standard_normal((len(copies), centres.shape[1]))
+    return centres

@@ -1,0 +1,66 @@
+"""The kernels one may choose, each a GPflow kernel with the paper's start values (App. D).
+
+`in_dtype` gives a view of any GPflow kernel whose parameters are cast to another dtype: gradients still reach the
+original parameters, and K_mn can be computed in float32 beside a float64 K_mm.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from gpflow.kernels import Kernel
+
+from gpcnoise_cli.errors import unknown_choice
+
+Lengthscales = "float | np.ndarray"
+
+
+def _matern52_plus_rbf(lengthscales: Lengthscales, variance: float, d: int) -> Kernel:
+    # App. D: a short Matérn part that starts like the others, and a smooth part at √d.
+    smooth = np.ones_like(lengthscales) * np.sqrt(d)
+    return gpflow.kernels.Matern52(variance=variance, lengthscales=lengthscales) + gpflow.kernels.RBF(
+        variance=variance, lengthscales=smooth
+    )
+
+
+KERNELS: dict[str, Callable[[Lengthscales, float, int], Kernel]] = {
+    "rbf": lambda ell, variance, d: gpflow.kernels.RBF(variance=variance, lengthscales=ell),
+    "matern32": lambda ell, variance, d: gpflow.kernels.Matern32(variance=variance, lengthscales=ell),
+    "matern52": lambda ell, variance, d: gpflow.kernels.Matern52(variance=variance, lengthscales=ell),
+    "matern52+rbf": _matern52_plus_rbf,
+}
+
+
+def build_kernel(name: str, d: int, *, lengthscale: float, variance: float = 5.0, ard: bool = False) -> Kernel:
+    """One kernel on `d` inputs, every lengthscale starting at `lengthscale`."""
+    if name not in KERNELS:
+        raise unknown_choice("kernel", name, KERNELS)
+    return KERNELS[name](np.full(d, lengthscale) if ard else np.float64(lengthscale), variance, d)
+
+
+def start_lengthscale(start: str, X: np.ndarray, seed: int = 0) -> float:
+    """`paper`: 0.1√d. `data`: the median distance between rows, from a sample of 1000."""
+    d = X.shape[1]
+    if start == "paper":
+        return 0.1 * float(np.sqrt(d))
+    from scipy.spatial.distance import pdist
+
+    rows = np.random.default_rng(seed).permutation(len(X))[:1000]
+    median = float(np.median(pdist(np.asarray(X[rows], dtype=np.float64)))) if len(rows) > 1 else 0.0
+    return median if median > 0 else float(np.sqrt(d))
+
+
+def in_dtype(kernel: Kernel, dtype: tf.DType) -> Kernel:
+    """The same kernel with its parameters cast to `dtype`; for use inside one computation, never to be stored."""
+    view = copy.copy(kernel)
+    if isinstance(kernel, gpflow.kernels.Combination):
+        view.kernels = [in_dtype(part, dtype) for part in kernel.kernels]
+        return view
+    for name, value in vars(kernel).items():
+        if isinstance(value, gpflow.Parameter):
+            setattr(view, name, tf.cast(value, dtype))
+    return view

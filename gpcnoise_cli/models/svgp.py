@@ -1,0 +1,129 @@
+"""A GPflow SVGP whose marginals come from the fused conditional.
+
+It is a `gpflow.models.SVGP` in every respect, so GPflow's own tools (parameter tables, optimizers, posteriors) work on
+it; only `predict_f` without a full covariance, and with it `elbo`, take the fast path. A full covariance goes through
+GPflow's own conditional. With one kernel per class the fused conditional runs class by class.
+"""
+
+from __future__ import annotations
+
+import gpflow
+import numpy as np
+import tensorflow as tf
+from check_shapes import inherit_check_shapes
+from gpflow.kernels import Kernel, MultioutputKernel
+
+from gpcnoise_cli.models.conditional import fused_marginals
+from gpcnoise_cli.models.kernels import in_dtype
+
+Tensor = tf.Tensor
+
+# Rounding in float32 can push a vanishing variance below zero; the floor is relative to the prior variance.
+VARIANCE_FLOOR = 1e-6
+
+
+class FusedSVGP(gpflow.models.SVGP):
+    """Whitened SVGP on inducing points that the classes share, in `precision` mixed, float64 or float32."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        likelihood: gpflow.likelihoods.Likelihood,
+        Z: np.ndarray,
+        *,
+        num_data: int,
+        precision: str = "float64",
+        jitter: float = 1e-6,
+    ) -> None:
+        self.exact = tf.float32 if precision == "float32" else tf.float64
+        self.work = tf.float64 if precision == "float64" else tf.float32
+        inducing = gpflow.inducing_variables.InducingPoints(tf.cast(Z, self.exact))
+        if isinstance(kernel, MultioutputKernel):
+            inducing = gpflow.inducing_variables.SharedIndependentInducingVariables(inducing)
+        num_latent = likelihood.latent_dim or 1  # GPflow leaves it open for scalar likelihoods
+        super().__init__(
+            kernel,
+            likelihood,
+            inducing,
+            num_latent_gps=num_latent,
+            q_mu=np.zeros((len(Z), num_latent)),
+            whiten=True,
+            num_data=num_data,
+        )
+        # No triangular packing: the adjoint only ever writes the lower triangle, and packing costs a pass per step.
+        self.q_sqrt = gpflow.Parameter(np.tile(np.eye(len(Z)), (num_latent, 1, 1)))
+        self.jitter = tf.Variable(jitter, dtype=self.exact, trainable=False, name="jitter")
+
+    @property
+    def shares_kernel(self) -> bool:
+        """Whether one kernel serves all classes."""
+        return not isinstance(self.kernel, MultioutputKernel)
+
+    @property
+    def Z(self) -> gpflow.Parameter:
+        """The inducing points, [m, d]."""
+        points = self.inducing_variable
+        return points.Z if self.shares_kernel else points.inducing_variable.Z
+
+    def delta_value(self) -> float | None:
+        """The likelihood's δ; None where it has none."""
+        return None if self.likelihood.delta_mode is None else float(self.likelihood.delta)
+
+    def kernel_cholesky(self) -> Tensor:
+        """The factors of K_mm, one per kernel, as training sees them."""
+        kernels = [self.kernel] if self.shares_kernel else self.kernel.latent_kernels
+        return tf.linalg.cholesky(tf.stack([self._regularised(kernel(self.Z)) for kernel in kernels]))
+
+    def kernel_matrices(self, X: Tensor, kernel: Kernel | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """K_mm with jitter (exact dtype), and K_mn and diag K_nn (work dtype)."""
+        kernel = kernel or self.kernel
+        K_mm = self._regularised(kernel(self.Z))
+        X, Z = tf.cast(X, self.work), tf.cast(self.Z, self.work)
+        view = kernel if self.work == self.exact else in_dtype(kernel, self.work)
+        return K_mm, view(Z, X), view(X, full_cov=False)
+
+    def marginals(self, X: Tensor) -> tuple[Tensor, Tensor]:
+        """(μ, ν), each [N, C], in the work dtype."""
+        q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
+        if self.shares_kernel:
+            return self._marginals(self.kernel, X, q_mu, q_sqrt)
+        each = [
+            self._marginals(kernel, X, q_mu[:, c : c + 1], q_sqrt[c : c + 1])
+            for c, kernel in enumerate(self.kernel.latent_kernels)
+        ]
+        return tf.concat([mu for mu, _ in each], axis=1), tf.concat([nu for _, nu in each], axis=1)
+
+    def floor_variance(self, nu: Tensor, k_diag: Tensor) -> Tensor:
+        """Keep float32 rounding from turning a variance negative; float64 is left alone."""
+        return nu if self.work == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * k_diag)
+
+    def data_scale(self, batch_size: Tensor) -> Tensor:
+        """n / B: how many rows each row of a minibatch stands for."""
+        return tf.cast(self.num_data, self.exact) / tf.cast(batch_size, self.exact)
+
+    def elbo_given(self, mu: Tensor, nu: Tensor, Y: Tensor) -> Tensor:
+        """The bound of a minibatch whose marginals [B, C] are known already."""
+        no_inputs = tf.zeros([tf.shape(mu)[0], 0], dtype=mu.dtype)  # the likelihoods do not look at X
+        expectations = self.likelihood.variational_expectations(no_inputs, mu, nu, Y)
+        total = tf.cast(tf.reduce_sum(expectations), self.exact)
+        return total * self.data_scale(tf.shape(mu)[0]) - self.prior_kl()
+
+    @inherit_check_shapes
+    def elbo(self, data: tuple[Tensor, Tensor]) -> Tensor:
+        X, Y = data
+        return self.elbo_given(*self.marginals(X), Y)
+
+    @inherit_check_shapes
+    def predict_f(self, Xnew: Tensor, full_cov: bool = False, full_output_cov: bool = False) -> tuple[Tensor, Tensor]:
+        if full_cov or full_output_cov:
+            return super().predict_f(tf.cast(Xnew, self.exact), full_cov=full_cov, full_output_cov=full_output_cov)
+        mu, nu = self.marginals(Xnew)
+        return tf.cast(mu, self.exact), tf.cast(nu, self.exact)
+
+    def _marginals(self, kernel: Kernel, X: Tensor, q_mu: Tensor, q_sqrt: Tensor) -> tuple[Tensor, Tensor]:
+        K_mm, K_mn, k_diag = self.kernel_matrices(X, kernel)
+        mu, nu = fused_marginals(K_mm, K_mn, k_diag, q_mu, q_sqrt)
+        return tf.transpose(mu), tf.transpose(self.floor_variance(nu, k_diag))
+
+    def _regularised(self, K_mm: Tensor) -> Tensor:
+        return tf.linalg.set_diag(K_mm, tf.linalg.diag_part(K_mm) + self.jitter)

@@ -1,0 +1,66 @@
+"""The machine a run uses: device, threads, determinism, and the versions that go into every result.
+
+`prepare` must come before the first TensorFlow computation of the process; it is the first thing a run does.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+from gpcnoise_cli.config.schema import RuntimeConfig
+from gpcnoise_cli.errors import UsageError
+
+REPORTED_PACKAGES = ("tensorflow", "gpflow", "numpy", "hydra-core")
+
+
+def prepare(config: RuntimeConfig) -> str:
+    """Set TensorFlow up and return the device that will be used: `cpu` or `gpu`."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    import tensorflow as tf
+
+    tf.get_logger().setLevel("ERROR")
+    gpus = tf.config.list_physical_devices("GPU")
+    if config.device == "gpu" and not gpus:
+        raise UsageError("--device gpu: TensorFlow sees no GPU here; use --device cpu, or see `gpcnoise doctor`.")
+    _quietly(lambda: _use_devices(tf, gpus, config))
+    _quietly(lambda: _use_threads(tf, config.threads))
+    # Same seed, same result: no op may choose its order of summation at run time.
+    tf.config.experimental.enable_op_determinism()
+    return "gpu" if gpus and config.device != "cpu" else "cpu"
+
+
+def _use_devices(tf: object, gpus: list, config: RuntimeConfig) -> None:
+    if config.device == "cpu":
+        tf.config.set_visible_devices([], "GPU")  # type: ignore[attr-defined]
+        return
+    for gpu in gpus:
+        tf.config.experimental.set_memory_growth(gpu, True)  # type: ignore[attr-defined]
+
+
+def _use_threads(tf: object, threads: int) -> None:
+    if threads:
+        tf.config.threading.set_intra_op_parallelism_threads(threads)  # type: ignore[attr-defined]
+        tf.config.threading.set_inter_op_parallelism_threads(threads)  # type: ignore[attr-defined]
+
+
+def _quietly(set_up: object) -> None:
+    """TensorFlow refuses to change these once it has started; a second run in one process keeps the first's."""
+    try:
+        set_up()  # type: ignore[operator]
+    except RuntimeError:
+        pass
+
+
+def versions() -> dict[str, str]:
+    """This program and what its numbers depend on."""
+    from gpcnoise_cli import __version__
+
+    found = {"gpcnoise": __version__, "python": platform.python_version()}
+    for package in REPORTED_PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "absent"
+    return found

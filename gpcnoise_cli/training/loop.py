@@ -1,0 +1,60 @@
+"""The compiled loop: many training steps in one call, no Python in between.
+
+The loop draws its own minibatches (see `batches`), so a call needs nothing but the step to stop at. It ends early at the
+first loss that is not finite, with the model as it was before that step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import tensorflow as tf
+from numpy.typing import NDArray
+
+from gpcnoise_cli.training.batches import batch_indices
+from gpcnoise_cli.training.optimizers import Optimizer
+
+
+class TrainingLoop:
+    """Holds the training rows, the step counter, and the sum of losses since it was last taken."""
+
+    def __init__(
+        self, optimizer: Optimizer, X: NDArray[np.floating], y: NDArray[np.integer], *, batch_size: int, seed: int
+    ) -> None:
+        self.optimizer = optimizer
+        self.X = tf.constant(X)
+        self.Y = tf.constant(np.asarray(y, dtype=np.int32)[:, None])
+        self.n, self.batch_size, self.seed = len(X), batch_size, seed
+        self.step = tf.Variable(0, dtype=tf.int64, trainable=False)
+        self.loss_sum = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+        self._run = tf.function(self._steps, input_signature=[tf.TensorSpec([], tf.int64)])
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        return [self.step, self.loss_sum]
+
+    def run_until(self, step: int) -> float:
+        """Train up to (not including) `step`; the last loss, which is not finite if the loop stopped early."""
+        return float(self._run(tf.constant(step, tf.int64)))
+
+    def take_mean_loss(self, steps: int) -> float:
+        """The mean loss of the last `steps` steps, and start a new sum."""
+        mean = float(self.loss_sum) / max(steps, 1)
+        self.loss_sum.assign(0.0)
+        return mean
+
+    def _steps(self, end: tf.Tensor) -> tf.Tensor:
+        def go_on(loss: tf.Tensor) -> tf.Tensor:
+            return tf.logical_and(self.step < end, tf.math.is_finite(loss))
+
+        def body(_: tf.Tensor) -> tuple[tf.Tensor]:
+            step = self.step.read_value()
+            rows = batch_indices(self.seed, step, self.n, self.batch_size)
+            loss = self.optimizer.step(tf.gather(self.X, rows), tf.gather(self.Y, rows), step)
+            loss = tf.cast(loss, tf.float64)
+            done = tf.math.is_finite(loss)
+            self.loss_sum.assign_add(tf.where(done, loss, tf.zeros_like(loss)))
+            self.step.assign_add(tf.cast(done, tf.int64))
+            return (loss,)
+
+        (loss,) = tf.while_loop(go_on, body, [tf.constant(0.0, tf.float64)])
+        return loss

@@ -1,0 +1,134 @@
+"""Natural gradients for q(u), in closed form from what the adjoint already computed.
+
+In the whitened space a natural-gradient step of size ρ moves the precision Λ_c = S_c⁻¹ towards
+I − 2 A diag(∂ν^c) Aᵀ and then the mean by ρ S_c (A ∂μ^c − m^c), where ∂μ, ∂ν are the gradients of the scaled expected
+log likelihood; A diag(∂ν) Aᵀ is `Adjoints.S`. One Cholesky factor of Λ_c per class gives S_c, log det and trace.
+
+The softmax bounds have ∂ν ≤ 0, so Λ stays positive definite for any ρ ≤ 1. The Gaussian-noise family does not: a
+misclassified point has ∂ν > 0. There the step is bent to Λ + ρG + ½ρ² G S G = ½Λ + ½(Λ + ρG) S (Λ + ρG), which agrees to
+first order, has the same fixed points, and cannot leave the positive definite matrices.
+"""
+
+from __future__ import annotations
+
+import tensorflow as tf
+
+from gpcnoise_cli.config.schema import OptimizerConfig
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.models.conditional import Adjoints, adjoint, inverse_of_triangular, marginals
+from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.adam import Adam
+from gpcnoise_cli.training.optimizers import Optimizer, when_finite
+from gpcnoise_cli.training.schedule import Schedule
+
+Tensor = tf.Tensor
+
+# A q(u) that knows nothing yet should not jump: the step size grows geometrically from this fraction of its full size.
+FIRST_FRACTION = 0.1
+MOST_HALVINGS = 10
+
+
+class NaturalOptimizer(Optimizer):
+    """Natural gradients on q(u); Adam on the kernel, the inducing points and a free δ."""
+
+    def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
+        super().__init__(model, config, schedule)
+        if not model.shares_kernel:
+            raise UsageError("optimizer natgrad needs one kernel shared by the classes; choose optimizer=adam.")
+        self.concave = model.likelihood.delta_mode is None
+        q_sqrt = tf.convert_to_tensor(model.q_sqrt)
+        precision = tf.linalg.inv(tf.matmul(q_sqrt, q_sqrt, transpose_b=True))
+        self.precision = tf.Variable(precision, trainable=False)
+        # With Λ = R Rᵀ, the variable is R⁻¹, so that S = R⁻ᵀ R⁻¹.
+        self.root_inverse = tf.Variable(inverse_of_triangular(tf.linalg.cholesky(precision)), trainable=False)
+        self.halvings = tf.Variable(0.0, dtype=tf.float64, trainable=False)
+        self.of_likelihood = list(model.likelihood.trainable_variables)
+        self.of_kernel = list(model.kernel.trainable_variables)
+        self.of_points = list(model.inducing_variable.trainable_variables)
+        self.slow = Adam([*self.of_kernel, *self.of_likelihood])
+        self.points = Adam(self.of_points)
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        return [self.precision, self.root_inverse, self.halvings, *self.slow.variables, *self.points.variables]
+
+    def step(self, X: Tensor, Y: Tensor, step: Tensor) -> Tensor:
+        model, likelihood = self.model, self.model.likelihood
+        with tf.GradientTape(watch_accessed_variables=False) as kernel_tape:
+            kernel_tape.watch([*self.of_kernel, *self.of_points])
+            matrices = model.kernel_matrices(X)
+        q_mu = tf.convert_to_tensor(model.q_mu)
+        S = tf.matmul(self.root_inverse, self.root_inverse, transpose_a=True)
+        P = tf.cast(tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1), model.work)
+        forward = marginals(*matrices, q_mu, P)
+        mu = tf.transpose(forward.mu)
+        nu = tf.transpose(model.floor_variance(forward.nu, matrices[2]))
+        expectations, d_mu, d_nu = likelihood.expectation_gradients(mu, nu, Y)
+        scale = model.data_scale(tf.shape(X)[0])
+        loss = self._kl(q_mu, S) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
+
+        weight = tf.cast(scale, model.work)
+        back = adjoint(forward, q_mu, tf.transpose(d_mu) * weight, tf.transpose(d_nu) * weight)
+        upstream = [-back.K_mm, -back.K_mn, -back.k_diag]
+        d_kernel = kernel_tape.gradient(list(matrices), [*self.of_kernel, *self.of_points], output_gradients=upstream)
+        d_likelihood = self._likelihood_gradients(X, mu, nu, Y, scale)
+        precision, root_inverse, new_q_mu = self._natural_step(q_mu, back, step)
+
+        def move() -> None:
+            rate = self.config.learning_rate * self.schedule.factor(step)
+            split = len(self.of_kernel)
+            self.slow.apply([*d_kernel[:split], *d_likelihood], step, rate)
+            self.points.apply(d_kernel[split:], step, rate * self.config.inducing_rate_factor)
+            self.precision.assign(precision)
+            self.root_inverse.assign(root_inverse)
+            model.q_mu.unconstrained_variable.assign(new_q_mu)
+            self.track_delta(mu, nu, Y)
+
+        # A failed factorisation shows in the new mean before it shows in any loss.
+        when_finite(loss + tf.reduce_sum(new_q_mu), move)
+        return loss
+
+    def settle(self) -> None:
+        root = tf.linalg.cholesky(tf.matmul(self.root_inverse, self.root_inverse, transpose_a=True))
+        self.model.q_sqrt.unconstrained_variable.assign(root)
+
+    def soften(self) -> bool:
+        self.halvings.assign_add(1.0)
+        return bool(self.halvings.numpy() <= MOST_HALVINGS)
+
+    def _kl(self, q_mu: Tensor, S: Tensor) -> Tensor:
+        """KL(q(u) ‖ p(u)) in the whitened space, with log det S from the factor of the precision."""
+        log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(self.root_inverse)))
+        size = tf.cast(tf.size(q_mu), S.dtype)
+        return (tf.reduce_sum(tf.linalg.trace(S)) + tf.reduce_sum(tf.square(q_mu)) - size - log_det) / 2
+
+    def _likelihood_gradients(self, X: Tensor, mu: Tensor, nu: Tensor, Y: Tensor, scale: Tensor) -> list[Tensor]:
+        """Gradients of the loss in the likelihood's own parameters: those of a free δ."""
+        if not self.of_likelihood:
+            return []
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(self.of_likelihood)
+            expectations = self.model.likelihood.variational_expectations(X, mu, nu, Y)
+            value = scale * tf.cast(tf.reduce_sum(expectations), scale.dtype) + self.model.log_prior_density()
+        return [-g for g in tape.gradient(value, self.of_likelihood)]
+
+    def _step_size(self, step: Tensor) -> Tensor:
+        """ρ: a geometric ramp up, the schedule's fall at the end, halved after each failure."""
+        ramp = tf.minimum(tf.cast(step, tf.float64) / max(self.config.natural_ramp, 1), 1.0)
+        size = self.config.natural_step * tf.pow(tf.constant(FIRST_FRACTION, tf.float64), 1.0 - ramp)
+        return size * self.schedule.factor(step) * tf.pow(tf.constant(0.5, tf.float64), self.halvings)
+
+    def _natural_step(self, q_mu: Tensor, back: Adjoints, step: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """(Λ, R⁻¹, m) after one step."""
+        exact = self.model.exact
+        rho = tf.cast(self._step_size(step), exact)
+        towards = -2 * rho * tf.cast(back.S, exact)
+        moved = (1 - rho) * self.precision + towards
+        moved = tf.linalg.set_diag(moved, tf.linalg.diag_part(moved) + rho)
+        if not self.concave:
+            bent = tf.matmul(moved, self.root_inverse, transpose_b=True)
+            moved = (self.precision + tf.matmul(bent, bent, transpose_b=True)) / 2
+        root_inverse = inverse_of_triangular(tf.linalg.cholesky(moved))
+        pull = tf.transpose(tf.cast(back.q_mu, exact) - q_mu)[:, :, None]
+        shift = tf.matmul(root_inverse, tf.matmul(root_inverse, pull), transpose_a=True)
+        return moved, root_inverse, q_mu + rho * tf.transpose(shift[:, :, 0])

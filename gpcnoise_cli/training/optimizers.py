@@ -1,0 +1,99 @@
+"""What one training step does: Adam on everything (the paper's), or natural gradients for q(u) with Adam on the rest.
+
+An optimizer's `step` is graph code, called inside the compiled loop: it takes a minibatch, moves the model, and returns
+the loss it found before moving. A loss that is not finite moves nothing; the trainer sees it and decides.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable
+
+import tensorflow as tf
+
+from gpcnoise_cli.config.schema import OptimizerConfig
+from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.adam import Adam
+from gpcnoise_cli.training.schedule import Schedule
+
+Tensor = tf.Tensor
+
+# How fast δ follows the closed-form optimum of the current minibatch (a running mean over about 50 of them).
+DELTA_RATE = 0.02
+
+
+class Optimizer(abc.ABC):
+    """A way to move a model; `variables` is all it must remember between steps."""
+
+    def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
+        self.model = model
+        self.config = config
+        self.schedule = schedule
+
+    @property
+    @abc.abstractmethod
+    def variables(self) -> list[tf.Variable]: ...
+
+    @abc.abstractmethod
+    def step(self, X: Tensor, Y: Tensor, step: Tensor) -> Tensor:
+        """Move the model by minibatch (X, Y); the loss before the move."""
+
+    def settle(self) -> None:
+        """Bring the model's own parameters up to date, where the optimizer keeps q(u) in another form."""
+
+    def soften(self) -> bool:
+        """After a failed step: take smaller ones. False when there is nothing left to soften."""
+        return False
+
+    def track_delta(self, mu: Tensor, nu: Tensor, Y: Tensor) -> None:
+        """Mode `optimal`: let δ follow its closed-form maximiser."""
+        likelihood = self.model.likelihood
+        if likelihood.delta_mode == "optimal":
+            delta = tf.cast(likelihood.delta, tf.float64)
+            best = tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64)
+            likelihood.assign_delta(delta + DELTA_RATE * (best - delta))
+
+
+def when_finite(loss: Tensor, move: Callable[[], None]) -> None:
+    """Run `move` only if `loss` is a finite number."""
+
+    def moved() -> Tensor:
+        move()
+        return tf.constant(True)
+
+    tf.cond(tf.math.is_finite(loss), moved, lambda: tf.constant(False))
+
+
+class AdamOptimizer(Optimizer):
+    """Adam on all trainable parameters."""
+
+    def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
+        super().__init__(model, config, schedule)
+        self.adam = Adam(model.trainable_variables)
+
+    @property
+    def variables(self) -> list[tf.Variable]:
+        return self.adam.variables
+
+    def step(self, X: Tensor, Y: Tensor, step: Tensor) -> Tensor:
+        model = self.model
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            tape.watch(self.adam.parameters)
+            mu, nu = model.marginals(X)
+            loss = -(model.elbo_given(mu, nu, Y) + model.log_prior_density())
+        gradients = tape.gradient(loss, self.adam.parameters)
+
+        def move() -> None:
+            self.adam.apply(gradients, step, self.config.learning_rate * self.schedule.factor(step))
+            self.track_delta(mu, nu, Y)
+
+        when_finite(loss, move)
+        return loss
+
+
+def build_optimizer(model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> Optimizer:
+    """The optimizer `config` names; natural gradients need the fused conditional."""
+    from gpcnoise_cli.training.natgrad import NaturalOptimizer
+
+    registry: dict[str, type[Optimizer]] = {"adam": AdamOptimizer, "natgrad": NaturalOptimizer}
+    return registry[config.name](model, config, schedule)
