@@ -1,0 +1,89 @@
+"""Splits and scaling: the same rows under both protocols, and numbers that stay finite whatever the columns hold."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from gpcnoise_cli.data import load_split
+from gpcnoise_cli.data.split import Scaler, fit_clean_scaler, fit_paper_scaler, shuffled_rows
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
+
+MATRICES = arrays(np.float64, st.tuples(st.integers(2, 20), st.integers(1, 4)), elements=st.floats(-1e12, 1e12))
+
+
+@pytest.mark.parametrize("split", [0, 1, 9, 123456])
+def test_row_order_is_that_of_the_seeded_global_generator(split):
+    expected = np.arange(1000)
+    np.random.seed(split)  # noqa: NPY002
+    np.random.shuffle(expected)  # noqa: NPY002
+    np.testing.assert_array_equal(shuffled_rows(1000, split), expected)
+
+
+def test_loading_leaves_the_global_random_state_alone():
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    load_split("twonorm", split=7)
+    np.testing.assert_array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_both_protocols_hold_the_same_rows():
+    clean, paper = (load_split("waveform", protocol=protocol, split=4) for protocol in ("clean", "paper"))
+    np.testing.assert_array_equal(clean.y_train, paper.y_train)
+    raw_clean = clean.X_test * clean.scaler.scale + clean.scaler.mean
+    raw_paper = (paper.X_test * paper.scaler.scale + paper.scaler.mean)[:, 1:]
+    np.testing.assert_allclose(raw_clean, raw_paper, atol=1e-12)
+
+
+def test_clean_scaling_sees_only_the_training_rows():
+    split = load_split("ringnorm", split=2)
+    np.testing.assert_allclose(split.X_train.mean(0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(split.X_train.std(0), 1.0, atol=1e-12)
+    assert np.abs(split.X_test.mean(0)).max() > 1e-4
+
+
+@given(MATRICES)
+def test_clean_scaler_gives_finite_standardised_columns(X):
+    scaled = fit_clean_scaler(X).transform(X)
+    assert np.isfinite(scaled).all()
+    constant = np.ptp(X, axis=0) == 0.0
+    assert (scaled[:, constant] == 0.0).all()
+
+
+@given(MATRICES)
+def test_scalers_survive_json(X):
+    for scaler in (fit_clean_scaler(X), fit_paper_scaler(X)):
+        back = Scaler.from_dict(json.loads(json.dumps(scaler.to_dict())))
+        np.testing.assert_array_equal(back.transform(X), scaler.transform(X))
+
+
+def test_constant_column_with_an_inexact_mean_becomes_zero():
+    X = np.column_stack([np.full(7, 0.1), np.arange(7.0)])
+    assert (fit_clean_scaler(X).transform(X)[:, 0] == 0.0).all()
+
+
+@pytest.mark.parametrize("fit", [fit_clean_scaler, fit_paper_scaler])
+def test_values_too_large_to_square_are_refused(fit):
+    with pytest.raises(GpcnoiseError, match="feature 2 holds values too large"):
+        fit(np.array([[1.0, 1e300], [2.0, -1e300]]))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"protocol": "papr"}, "did you mean 'paper'"),
+        ({"split": -1}, "split number -1"),
+        ({"split": 2**32}, "out of range"),
+        ({"test_fraction": 1.0}, "test fraction"),
+        ({"test_fraction": 0.99999}, "leaves none"),
+        ({"source": "archiv"}, "did you mean 'archive'"),
+        ({"path": "x.csv"}, "belong to dataset 'file'"),
+    ],
+)
+def test_wrong_requests_are_refused(options, message):
+    with pytest.raises(UsageError, match=message):
+        load_split("waveform", **options)
