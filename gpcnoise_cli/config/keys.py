@@ -62,15 +62,20 @@ def group_that_names(key: str) -> str | None:
 
 def nearest_keys(key: str) -> list[str]:
     """Valid keys that `key` may have meant: an alias or the same last part elsewhere, else similar spelling."""
-    leaf = key.rpartition(".")[2]
-    by_leaf: dict[str, list[str]] = {}
-    for name in key_types():
-        if group_that_names(name) is None:
-            by_leaf.setdefault(name.rpartition(".")[2], []).append(name)
-    exact = [_ALIASES[leaf]] if leaf in _ALIASES else by_leaf.get(leaf, [])
+    leaf = _leaf(key)
+    known = [name for name in key_types() if group_that_names(name) is None]
+    exact = [_ALIASES[leaf]] if leaf in _ALIASES else [name for name in known if _leaf(name) == leaf]
     if exact:
         return exact
-    known = [name for names in by_leaf.values() for name in names]
-    similar = difflib.get_close_matches(key, known, cutoff=0.6)
-    similar += [name for close in difflib.get_close_matches(leaf, by_leaf, cutoff=0.6) for name in by_leaf[close]]
-    return list(dict.fromkeys(similar))[:3]
+    scores = {name: max(_likeness(key, name), _likeness(leaf, _leaf(name))) for name in known}
+    # Only what is about as good as the best: two far-fetched guesses would drown the right one.
+    enough = max(0.6, max(scores.values()) - 0.1)
+    return sorted((name for name in known if scores[name] >= enough), key=lambda name: -scores[name])[:3]
+
+
+def _leaf(key: str) -> str:
+    return key.rpartition(".")[2]
+
+
+def _likeness(one: str, other: str) -> float:
+    return difflib.SequenceMatcher(None, one, other).ratio()

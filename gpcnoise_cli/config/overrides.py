@@ -38,8 +38,8 @@ def _not_an_override(text: str) -> str:
     key, equals, _ = text.partition("=")
     if equals:
         return (
-            f"the value in {text!r} cannot be read; put values with commas, brackets or quotes in single quotes, "
-            f"such as \"{key}='a, b'\"."
+            f"the value in {text!r} cannot be read; put a value with commas, brackets, quotes or letters beyond "
+            f"English in single quotes, such as \"{key}='a, b'\"."
         )
     owners = [group for group in GROUPS if text in choices(group)]
     if owners:

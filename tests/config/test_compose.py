@@ -1,0 +1,86 @@
+"""Precedence of options, recipes and groups; state, folders, and YAML there and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hydra.core.global_hydra import GlobalHydra
+
+from gpcnoise_cli.config.compose import compose, from_yaml, to_yaml
+from gpcnoise_cli.errors import UsageError
+
+
+def test_default_is_softmax_on_waveform_noise_with_the_fast_recipe() -> None:
+    config = compose()
+    assert (config.preset, config.dataset.name, config.likelihood.name) == ("fast", "waveform-noise", "softmax")
+    assert (config.kernel.name, config.kernel.ard, config.protocol) == ("rbf", False, "clean")
+    assert (config.inducing, config.batch_size, config.split, config.seed, config.out) == (300, 1024, 0, 0, None)
+
+
+def test_paper_recipe_is_the_paper_to_the_letter() -> None:
+    config = compose(["experiment=paper"])
+    assert (config.preset, config.iterations, config.optimizer.name) == ("paper", 10000, "adam")
+    assert (config.optimizer.learning_rate, config.optimizer.decay, config.optimizer.early_stop) == (0.01, False, False)
+    assert (config.delta.mode, config.delta.value, config.delta.prior) == ("free", 1e-3, "none")
+    assert (config.kernel.lengthscale_start, config.kernel.variance, config.kernel.shared) == ("paper", 5.0, True)
+    assert config.likelihood.bound == "gumbel"
+
+
+@pytest.mark.parametrize(("recipe", "bound"), [("fast", "tilted"), ("paper", "gumbel")])
+def test_recipe_chooses_the_bound_of_softmax_only(recipe: str, bound: str) -> None:
+    assert compose([f"experiment={recipe}"]).likelihood.bound == bound
+    assert compose([f"experiment={recipe}", "likelihood=step"]).likelihood.bound == "gaussian"
+
+
+@pytest.mark.parametrize("recipe", ["fast", "paper"])
+def test_the_command_line_beats_the_recipe(recipe: str) -> None:
+    wanted = [
+        "delta=fixed",
+        "optimizer=natgrad",
+        "optimizer.learning_rate=0.5",
+        "likelihood.bound=gumbel",
+        "iterations=7",
+    ]
+    config = compose([*wanted, f"experiment={recipe}"])
+    assert (config.delta.mode, config.optimizer.name, config.optimizer.natural_step) == ("fixed", "natgrad", 0.1)
+    assert (config.optimizer.learning_rate, config.likelihood.bound, config.iterations) == (0.5, "gumbel", 7)
+
+
+def test_the_later_of_two_overrides_counts() -> None:
+    config = compose(["likelihood=step", "inducing=3", "likelihood=probit", "inducing=4"])
+    assert (config.likelihood.name, config.inducing) == ("probit", 4)
+
+
+def test_any_noise_variance_by_override() -> None:
+    assert compose(["likelihood=probit", "likelihood.noise_variance=0.25"]).likelihood.noise_variance == 0.25
+
+
+def test_composing_leaves_no_trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(tmp_path.iterdir())
+    first = compose(["inducing=5"])
+    assert compose(["inducing=5"]) == first
+    assert compose().inducing == 300
+    assert set(tmp_path.iterdir()) == before
+    assert not GlobalHydra.instance().is_initialized()
+
+
+def test_a_fault_leaves_no_trace_either() -> None:
+    with pytest.raises(UsageError, match="cannot be composed: Interpolation key 'nope' not found"):
+        compose(["inducing=${nope}"])
+    assert not GlobalHydra.instance().is_initialized()
+
+
+def test_saved_configuration_comes_back() -> None:
+    path = "dir ${x}/it's a, b=c [1]\\.csv"
+    config = compose(["experiment=paper", "likelihood=logit", "out='runs/δ'"])
+    config.dataset.name, config.dataset.path, config.dataset.target = "file", path, "klass: ja\n"
+    assert from_yaml(to_yaml(config)) == config
+
+
+@pytest.mark.parametrize("text", ["", "- 1", "a: [", "inducing: many", "inducign: 3", "preset: quick"])
+def test_a_damaged_configuration_is_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        from_yaml(text, origin="run/config.yaml")
+    assert "\n" not in str(caught.value)

@@ -1,0 +1,50 @@
+"""Every file under conf/ composes, says what its name says, and stands in the registries it belongs to."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpcnoise_cli.config.compose import compose, to_yaml
+from gpcnoise_cli.config.groups import GROUPS, choices, conf_dir
+from gpcnoise_cli.data.registry import DATASETS
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+
+ALL_CHOICES = [(group, name) for group in GROUPS for name in choices(group)]
+OWN_FILE = ["dataset.path=table.csv", "dataset.target=label"]
+
+
+@pytest.mark.parametrize(("group", "name"), ALL_CHOICES, ids=[f"{group}={name}" for group, name in ALL_CHOICES])
+def test_every_choice_composes_and_bears_its_name(group: str, name: str) -> None:
+    config = compose([f"{group}={name}", *(OWN_FILE if name == "file" else [])])
+    assert "???" not in to_yaml(config)
+    label = {"experiment": "preset", "delta": "delta.mode", "runtime": None}.get(group, f"{group}.name")
+    if label is not None:
+        found: object = config
+        for part in label.split("."):
+            found = getattr(found, part)
+        assert found == name
+
+
+def test_no_folder_of_the_tree_is_forgotten() -> None:
+    folders = {path.name for path in conf_dir().iterdir() if path.is_dir()}
+    assert folders == {*GROUPS, "experiment_likelihood"}
+
+
+def test_every_specialisation_belongs_to_a_recipe_and_a_likelihood() -> None:
+    pairs = {f"{recipe}_{likelihood}" for recipe in choices("experiment") for likelihood in choices("likelihood")}
+    assert set(choices("experiment_likelihood")) <= pairs
+
+
+def test_datasets_are_those_of_the_registry() -> None:
+    assert choices("dataset") == sorted(DATASETS)
+
+
+def test_likelihoods_are_those_of_the_registry() -> None:
+    assert choices("likelihood") == sorted(LIKELIHOODS)
+
+
+@pytest.mark.parametrize(
+    ("name", "noise_variance"), [("step", 0.0), ("probit", 1.0), ("logit", 2.897), ("softmax", None)]
+)
+def test_noise_variance_of_each_likelihood(name: str, noise_variance: float | None) -> None:
+    assert compose([f"likelihood={name}"]).likelihood.noise_variance == noise_variance

@@ -1,0 +1,62 @@
+"""A slip in an override is answered in one sentence, in the user's terms."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpcnoise_cli.config.overrides import check_overrides
+from gpcnoise_cli.errors import UsageError
+
+SLIPS = {
+    "likelihood=sofmax": "unknown likelihood 'sofmax'; did you mean 'softmax'?",
+    "dataset=magik": "did you mean 'magic'?",
+    "experiment=quick": "unknown preset 'quick'; choose from: fast, paper.",
+    "likelihood=": "unknown likelihood ''",
+    "dataset={name: x}": "unknown dataset",
+    "optimizer.lr=3": "unknown key 'optimizer.lr'; did you mean optimizer.learning_rate?",
+    "learning_rate=3": "did you mean optimizer.learning_rate?",
+    "optimiser.learning_rate=3": "did you mean optimizer.learning_rate?",
+    "likelihod=step": "did you mean likelihood?",
+    "indcing=3": "did you mean inducing?",
+    "steps=3": "did you mean iterations?",
+    "runtime.precison=mixed": "did you mean runtime.precision?",
+    "xyzzy=1": "unknown key 'xyzzy'; `gpcnoise config` prints every key",
+    "hydra.run.dir=x": "unknown key 'hydra.run.dir'",
+    "foo": "'foo' is not an override; write KEY=VALUE",
+    "softmax": "did you mean likelihood=softmax?",
+    "": "'' is not an override",
+    "out=a'b": "put a value with commas, brackets, quotes",
+    "out=runs/δ": "letters beyond English in single quotes",
+    "inducing=abc": "inducing must be a whole number, not 'abc'.",
+    "inducing=2.5": "inducing must be a whole number, not 2.5.",
+    "inducing=null": "inducing must be a whole number, not null.",
+    "kernel.ard=maybe": "kernel.ard must be true or false, not 'maybe'.",
+    "likelihood.noise_variance=big": "likelihood.noise_variance must be a number or null, not 'big'.",
+    "iterations=[1,2]": "iterations must be a whole number, not [1, 2].",
+    "likelihood=step,probit": "names several values where one is needed",
+    "inducing=range(1,3)": "names several values where one is needed",
+    "+momentum=0.9": "unknown key 'momentum'",
+    "+inducing=3": "write inducing=3 without the plus sign",
+    "~inducing": "takes a key away",
+    "kernel@other=rbf": "moves a group with '@'",
+    "preset=paper": "write experiment=CHOICE or --preset CHOICE",
+    "likelihood.name=step": "write likelihood=CHOICE or --likelihood CHOICE",
+}
+
+
+@pytest.mark.parametrize("text", SLIPS)
+def test_a_slip_gets_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_overrides(["seed=1", text])
+    sentence = str(caught.value)
+    assert SLIPS[text] in sentence
+    assert "\n" not in sentence
+    assert sentence.endswith((".", "?"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["inducing=3", "++inducing=3", "kernel=matern52+rbf", "out=a b", "out=null", "inducing=${batch_size}", "out='a,b'"],
+)
+def test_what_hydra_understands_is_let_through(text: str) -> None:
+    check_overrides([text])

@@ -1,0 +1,91 @@
+"""Each value that is not allowed is refused by key, and every number and name has a rule."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from gpcnoise_cli.config import validate as rules
+from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.config.keys import key_types
+from gpcnoise_cli.config.validate import validate
+from gpcnoise_cli.errors import UsageError
+
+DEFAULT = compose()
+
+REFUSED = {
+    "protocol": ["papr", ""],
+    "dataset.source": ["web"],
+    "kernel.lengthscale_start": ["long"],
+    "delta.mode": ["open"],
+    "delta.prior": ["gamma"],
+    "runtime.precision": ["float16"],
+    "runtime.device": ["tpu"],
+    "preset": ["quick"],
+    "optimizer.name": ["sgd"],
+    "likelihood.bound": ["gaussian", "jaakkola"],
+    "inducing": [0, -1],
+    "batch_size": [0],
+    "iterations": [0],
+    "split": [-1],
+    "seed": [-1, 2**31],
+    "dataset.test_fraction": [0.0, 1.0, -0.1],
+    "likelihood.noise_variance": [1.0, -1.0],
+    "likelihood.quadrature_points": [1, 201],
+    "likelihood.prediction_draws": [0],
+    "kernel.lengthscale": [0.0],
+    "kernel.variance": [0.0],
+    "delta.value": [-0.1, 0.0, 1.0, float("nan")],
+    "optimizer.learning_rate": [0.0, -1.0, float("inf"), float("nan")],
+    "optimizer.inducing_rate_factor": [-1.0],
+    "optimizer.natural_step": [0.0, 1.5],
+    "optimizer.natural_ramp": [-1],
+    "runtime.threads": [-1],
+    "runtime.jitter": [0.0],
+    "runtime.eval_every": [-1],
+    "runtime.checkpoint_seconds": [-1.0],
+    "runtime.chunk_rows": [0],
+    "out": [" "],
+}
+
+
+@pytest.mark.parametrize(("key", "value"), [(key, value) for key, values in REFUSED.items() for value in values])
+def test_a_value_that_is_not_allowed_is_named(key: str, value: object) -> None:
+    config = copy.deepcopy(DEFAULT)
+    *sections, leaf = key.split(".")
+    node: object = config
+    for section in sections:
+        node = getattr(node, section)
+    setattr(node, leaf, value)
+    with pytest.raises(UsageError) as caught:
+        validate(config)
+    assert str(caught.value).startswith(f"{key} ")
+    assert key == "out" or repr(value) in str(caught.value)
+
+
+def test_every_number_and_every_text_has_a_rule() -> None:
+    numbers = {key for key, hint in key_types().items() if "int" in str(hint) or "float" in str(hint)}
+    assert numbers == {rule.key for rule in rules._NUMBERS}
+    free_texts = {"dataset.path", "dataset.target", "out"}
+    texts = {key for key, hint in key_types().items() if "str" in str(hint)} - free_texts
+    assert texts == {*rules._CHOICES, *rules._NAMED_BY_GROUP, "likelihood.bound"}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["dataset=file"], "dataset=file needs dataset.path; give --data FILE."),
+        (["dataset=file", "dataset.path=x.csv"], "give --target COLUMN"),
+        (["dataset.path=x.csv"], "belongs to dataset=file"),
+        (["dataset=adult", "dataset.target=x"], "belongs to dataset=file"),
+        (["likelihood=step", "likelihood.bound=tilted"], "likelihood.bound must be gaussian for step, not 'tilted'"),
+        (["likelihood=step", "likelihood.noise_variance=null"], "must be a number of at least 0 for step"),
+        (["likelihood=probit", "likelihood.noise_variance=-1"], "must be at least 0, not -1.0"),
+        (["delta.value=-0.1"], "delta.value must be greater than 0 and less than 1, not -0.1"),
+    ],
+)
+def test_what_does_not_belong_together_is_refused(overrides: list[str], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        compose(overrides)
+    assert words in str(caught.value)
