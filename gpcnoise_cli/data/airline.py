@@ -63,7 +63,8 @@ def read_flights(spec: DatasetSpec) -> Flights:
 def read_npz(path: Path) -> Flights:
     """The prepared file: `X` int16, `columns` naming its columns, `arr_delay` minutes."""
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here, because np.load leaves a file open that turns out not to be one of its own.
+        with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             X, columns, arr_delay = file["X"], [str(name) for name in file["columns"]], file["arr_delay"]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise GpcnoiseError(f"{path.name} is not a whole airline file ({error}); get it again.") from error

@@ -34,6 +34,8 @@ def fetch_sets(
 ) -> Intake:
     """Download the archive and take in the named sets (all 19 where none is named); those here already are left."""
     specs = [get_spec(name) for name in names or UCI_NAMES]
+    if not url.startswith(("http://", "https://")):
+        raise UsageError(f"{url!r} is not an address to download from; it must start with http:// or https://.")
     for spec in specs:
         if spec.kind != "uci":
             raise UsageError(f"{spec.name!r} is not in the archive; get it by: {spec.how_to_get}.")
@@ -71,10 +73,6 @@ def download(url: str, folder: Path, progress: Progress | None = None) -> Path:
         raise GpcnoiseError(
             f"could not download {url} ({_reason(error)}); get data.tar.gz (or a folder of its files) another way "
             "and run `gpcnoise data import PATH`, or set GPCNOISE_DATA_DIR to a folder that has the files."
-        ) from error
-    except ValueError as error:
-        raise UsageError(
-            f"{url!r} is not an address that can be downloaded; it must start with http:// or https://."
         ) from error
     except OSError as error:
         raise write_problem(folder, error) from error

@@ -63,7 +63,9 @@ def recipe(paths, split):
     return X[rows[:n]], Y[rows[:n]], X[rows[n:]], Y[rows[n:]]
 
 
-@pytest.mark.parametrize(("name", "split"), [("magic", 0), ("pendigits", 3), ("statlog-landsat", 9), ("wine-quality-white", 5)])
+@pytest.mark.parametrize(
+    ("name", "split"), [("magic", 0), ("pendigits", 3), ("statlog-landsat", 9), ("wine-quality-white", 5)]
+)
 def test_paper_protocol_is_bit_identical(name, split, real_data):
     folder = real_data / "uci" / name
     parts = [folder / f"{name}{part}_R.dat" for part in ("_train", "_test")]

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from gpcnoise_cli.data import load_split
-from gpcnoise_cli.data.generators import GENERATORS, sample_ringnorm, sample_three_class, sample_twonorm, sample_waveform
+from gpcnoise_cli.data.generators import (
+    GENERATORS,
+    sample_ringnorm,
+    sample_three_class,
+    sample_twonorm,
+    sample_waveform,
+)
 from gpcnoise_cli.data.registry import get_spec
 
 BREIMAN = ("ringnorm", "twonorm", "waveform", "waveform-noise")
