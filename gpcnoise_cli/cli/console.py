@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 # Wide enough that no line of a pipe is ever wrapped.
 _PIPE_WIDTH = 10_000
+_NUMBER = re.compile(r"[-+]?(\d[\d,]*\.?\d*(e[-+]?\d+)?|nan|inf)\s*%?")
 
 
 def stdout() -> Console:
@@ -72,7 +74,8 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: st
 
 
 def _all_numbers(values: Iterable[Any]) -> bool:
-    return all(value is None or isinstance(value, int | float) for value in values)
+    """Whether every value is a number, one already formatted, or a blank."""
+    return all(value in (None, "", "–", "NA") or _NUMBER.fullmatch(str(value)) is not None for value in values)
 
 
 def _print_plain(lines: list[list[str]], right: list[bool], title: str | None) -> None:

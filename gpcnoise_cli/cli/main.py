@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.cli import config, train
+from gpcnoise_cli.cli import config, data, train
 from gpcnoise_cli.errors import GpcnoiseError
 
 app = typer.Typer(
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command()(train.train)
 app.command()(config.config)
+app.add_typer(data.app, name="data")
 
 
 def _print_version(wanted: bool) -> None:
@@ -62,6 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except GpcnoiseError as error:
         return _report(str(error), error.exit_code, debug)
     except typer.TyperException as error:
+        if not error.format_message().strip():  # a group without a verb: its help page has just been shown
+            return error.exit_code
         return _report(_usage_sentence(error), error.exit_code, debug)
     except (KeyboardInterrupt, typer.Abort):
         return _report("interrupted.", 130, debug)
