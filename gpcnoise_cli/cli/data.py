@@ -79,8 +79,13 @@ def list_command(json: Json = False) -> None:
     ]
     print_table(columns, rows)
     absent = [entry.spec for entry in entries if entry.state == "absent"]
+    archived = [spec.name for spec in absent if spec.kind == "uci"]
+    if archived:
+        get = f"gpcnoise data fetch {' '.join(archived) if len(archived) < 5 else '--all'}"
+        say(f"not here: {', '.join(archived)}; get them by: {get} (or: gpcnoise data import FOLDER_OR_TAR)")
     for spec in absent:
-        say(f"{spec.name} is not here; get it by: {spec.how_to_get}")
+        if spec.kind != "uci":
+            say(f"not here: {spec.name}; get it by: {spec.how_to_get}")
 
 
 @app.command()

@@ -12,6 +12,7 @@ The last 10,000 rows of the shuffled order are the test rows under either protoc
 from __future__ import annotations
 
 import zipfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.data.airline_csv import COLUMNS, read_year
-from gpcnoise_cli.data.folder import absent, data_dir
+from gpcnoise_cli.data.folder import absent, data_dir, write_atomically
 from gpcnoise_cli.data.registry import DatasetSpec
 from gpcnoise_cli.data.split import Scaler, Split, check_request, shuffled_rows
 from gpcnoise_cli.errors import GpcnoiseError
@@ -57,6 +58,9 @@ def read_flights(spec: DatasetSpec) -> Flights:
     if year is None or not planes.is_file():
         raise absent(spec)
     X, arr_delay = read_year(year, planes, first_month=1, last_month=4)
+    # Streaming a year takes a minute, reading the prepared file a second: keep it where the folder can be written.
+    with suppress(GpcnoiseError), write_atomically(npz) as file:
+        np.savez_compressed(file, X=X, columns=np.array(COLUMNS), arr_delay=arr_delay)
     return Flights(X, arr_delay, source="csv")
 
 

@@ -7,12 +7,11 @@ afterwards, and a download that breaks off leaves nothing behind, so the next at
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from gpcnoise_cli.data.folder import data_dir, write_problem
+from gpcnoise_cli.data.folder import data_dir, temporary_folder, write_problem
 from gpcnoise_cli.data.intake import Intake, take_in
 from gpcnoise_cli.data.registry import ARCHIVE_URL, UCI_NAMES, get_spec
 from gpcnoise_cli.data.verify import verify_set
@@ -43,13 +42,8 @@ def fetch_sets(
     here = tuple(file for spec in specs if spec not in asked for file in spec.files)
     if not asked:
         return Intake((), here, ())
-    try:
-        data_dir().mkdir(parents=True, exist_ok=True)
-        folder = tempfile.TemporaryDirectory(prefix=".download-", dir=data_dir())
-    except OSError as error:
-        raise write_problem(data_dir(), error) from error
-    with folder as place:
-        archive = download(url, Path(place), progress)
+    with temporary_folder() as folder:
+        archive = download(url, folder, progress)
         intake = take_in(archive, [spec.name for spec in asked], force=force)
     got = {*intake.taken, *intake.already}
     lacking = [spec.name for spec in asked if not got.issuperset(spec.files)]
@@ -75,7 +69,7 @@ def download(url: str, folder: Path, progress: Progress | None = None) -> Path:
             "and run `gpcnoise data import PATH`, or set GPCNOISE_DATA_DIR to a folder that has the files."
         ) from error
     except OSError as error:
-        raise write_problem(folder, error) from error
+        raise write_problem(data_dir(), error) from error
     return Path(fetched)
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +20,7 @@ from gpcnoise_cli.data.registry import DatasetSpec
 from gpcnoise_cli.errors import GpcnoiseError
 
 ENVIRONMENT = "GPCNOISE_DATA_DIR"
+_TEMPORARY = ".incoming-"
 
 
 def data_dir() -> Path:
@@ -43,9 +46,27 @@ def absent(spec: DatasetSpec) -> GpcnoiseError:
 def write_problem(target: Path, error: OSError) -> GpcnoiseError:
     """The sentence for a file that could not be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        advice = "free some space or set GPCNOISE_DATA_DIR to another disk, then try again"
+        advice = "free some space or choose another disk, then try again"
         return GpcnoiseError(f"no space left to write {str(target)!r}; nothing was kept: {advice}.")
     return GpcnoiseError(f"cannot write {str(target)!r} ({error.strerror or error}); choose a writable place.")
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder inside the data folder, so that moving out of it is a rename; it is gone when the block ends."""
+    root = data_dir()
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+        for left in root.glob(f"{_TEMPORARY}*"):  # by a process that was killed; a day-old one is no longer in use
+            if time.time() - left.stat().st_mtime > 86_400:
+                shutil.rmtree(left, ignore_errors=True)
+        folder = Path(tempfile.mkdtemp(prefix=_TEMPORARY, dir=root))
+    except OSError as error:
+        raise write_problem(root, error) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextmanager

@@ -8,19 +8,16 @@ archive that holds a path leading outside is refused altogether.
 
 from __future__ import annotations
 
-import shutil
 import tarfile
-import tempfile
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from lzma import LZMAError
 from pathlib import Path, PurePosixPath
 from typing import IO
 
 from gpcnoise_cli.data.checksums import known_checksums, matches, sha256_of
-from gpcnoise_cli.data.folder import data_dir, write_problem
+from gpcnoise_cli.data.folder import data_dir, temporary_folder, write_problem
 from gpcnoise_cli.data.registry import DATASETS
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 
@@ -50,7 +47,7 @@ def take_in(source: Path, names: Sequence[str] = (), *, force: bool = False) -> 
     wanted = wanted_files(names)
     if not source.exists():
         raise UsageError(f"there is no file or folder {str(source)!r}.")
-    with _staging() as staging:
+    with temporary_folder() as staging:
         if source.is_dir():
             staged = _copy_folder(source, wanted, staging)
         elif source.name in wanted:
@@ -61,21 +58,6 @@ def take_in(source: Path, names: Sequence[str] = (), *, force: bool = False) -> 
             sample = ", ".join(sorted(wanted)[:3])
             raise GpcnoiseError(f"{str(source)!r} holds none of the known files ({sample}, …).")
         return _settle(staged, force=force)
-
-
-@contextmanager
-def _staging() -> Iterator[Path]:
-    """A folder beside the final places, so that moving is a rename; it is gone when the block ends, however it ends."""
-    root = data_dir()
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=".incoming-", dir=root))
-    except OSError as error:
-        raise write_problem(root, error) from error
-    try:
-        yield staging
-    finally:
-        shutil.rmtree(staging, ignore_errors=True)
 
 
 def _copy(source: Path, target: Path) -> Path:

@@ -138,6 +138,10 @@ def test_original_files_are_used_where_the_prepared_one_is_absent(own_data_folde
     split = load_split("airline")
     assert split.source == "csv"
     assert split.n_train + split.n_test == len(whole)
+    kept = load_split("airline")
+    assert kept.source == "npz"
+    np.testing.assert_array_equal(kept.X_train, split.X_train)
+    (folder / "airline_2008_jan_apr.npz").unlink()
     (folder / "2008.csv.bz2").write_bytes((folder / "2008.csv.bz2").read_bytes()[:-200])
     with pytest.raises(GpcnoiseError, match="not a whole year of flights"):
         load_split("airline")
