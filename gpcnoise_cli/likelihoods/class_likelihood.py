@@ -53,8 +53,7 @@ class ClassLikelihood(Likelihood, abc.ABC):
     )
     def predict_probabilities(self, Fmu: TensorType, Fvar: TensorType) -> tf.Tensor:
         """Class probabilities under q(f) = N(Fmu, diag Fvar); rows sum to one."""
-        Fmu = tf.convert_to_tensor(Fmu)
-        return self._predictive_probabilities(Fmu, tf.cast(Fvar, Fmu.dtype))
+        return self._predictive_probabilities(*self._latent_moments(Fmu, Fvar))
 
     @check_shapes(
         "Fmu: [broadcast batch..., latent_dim]",
@@ -97,10 +96,15 @@ class ClassLikelihood(Likelihood, abc.ABC):
     def _one_hot(self, Y: TensorType, dtype: tf.DType) -> tf.Tensor:
         return tf.one_hot(tf.cast(tf.convert_to_tensor(Y)[..., 0], tf.int32), self.num_classes, dtype=dtype)
 
+    def _latent_moments(self, Fmu: TensorType, Fvar: TensorType) -> tuple[tf.Tensor, tf.Tensor]:
+        Fmu = tf.convert_to_tensor(Fmu)
+        # A single column would broadcast over the classes without a word.
+        Fmu.shape[-1:].assert_is_compatible_with([self.num_latent])
+        return Fmu, tf.cast(Fvar, Fmu.dtype)
+
     def _aligned(self, Fmu: TensorType, Fvar: TensorType, Y: TensorType) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """Means, variances and one-hot labels in one dtype and one batch shape."""
-        Fmu = tf.convert_to_tensor(Fmu)
-        Fvar = tf.cast(Fvar, Fmu.dtype)
+        Fmu, Fvar = self._latent_moments(Fmu, Fvar)
         one_hot = self._one_hot(Y, Fmu.dtype)
         latent = tf.broadcast_dynamic_shape(tf.shape(Fmu), tf.shape(Fvar))
         batch = tf.broadcast_dynamic_shape(latent[:-1], tf.shape(one_hot)[:-1])

@@ -67,7 +67,7 @@ def build_likelihood(
     num_classes: int,
     *,
     noise_variance: float | None = None,
-    bound: str = "gumbel",
+    bound: str | None = None,
     delta_mode: str = "free",
     delta: float = 1e-3,
     delta_prior: str = "none",
@@ -77,14 +77,14 @@ def build_likelihood(
 ) -> ClassLikelihood:
     """Build the GPflow likelihood `name` for labels 0..num_classes − 1.
 
-    `noise_variance` replaces the registered a of the Gaussian family. `bound`, `prediction_draws` and `seed` concern
-    the softmax only, the δ options and `quadrature_points` the Gaussian family only; what does not concern a
-    likelihood is still checked, so a misspelt value never passes, but does not change it.
+    `noise_variance` replaces the registered a of the Gaussian family, and `bound` is one of those the likelihood
+    offers, the first by default. The δ options and `quadrature_points` concern the Gaussian family only,
+    `prediction_draws` and `seed` the softmax only; a misspelt δ mode or prior is refused for every likelihood.
     """
     spec = likelihood_spec(name)
-    offered = LIKELIHOODS["softmax"].bounds
-    if bound not in offered:
-        raise unknown_choice("bound", bound, offered)
+    bound = bound or spec.bounds[0]
+    if bound not in spec.bounds:
+        raise unknown_choice(f"bound of the {name} likelihood", bound, spec.bounds)
     if delta_mode not in DELTA_MODES:
         raise unknown_choice("delta mode", delta_mode, DELTA_MODES)
     if delta_prior not in DELTA_PRIORS:
