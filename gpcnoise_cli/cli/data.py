@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -163,18 +164,22 @@ def show(
     json: Json = False,
 ) -> None:
     """Shape, class balance, scaling and citation of a set. Example: gpcnoise data show magic --protocol paper"""
-    from gpcnoise_cli.data.inventory import Entry, entry_facts, split_facts, state_of
+    from gpcnoise_cli.data.inventory import Entry, entry_facts, peak_memory_mb, split_facts, state_of
 
     spec = get_spec(name)
     known = entry_facts(Entry(spec, state_of(spec), 0))
     del known["bytes"]
     loaded = known["state"] != "absent" or source != "auto"
-    facts = split_facts(_load(name, protocol, split, source, data, target)) if loaded else {}
+    facts: dict[str, Any] = {}
+    if loaded:
+        start = time.perf_counter()
+        facts = split_facts(_load(name, protocol, split, source, data, target))
+        facts |= {"load_seconds": round(time.perf_counter() - start, 2), "peak_memory_mb": peak_memory_mb()}
     if json:
         emit_json({**known, "loaded": facts or None})
         return
     lines = [(key, value) for key, value in known.items() if value is not None]
-    keys = ("protocol", "split", "read_from", "n_train", "n_test", "d", "dtype")
+    keys = ("protocol", "split", "read_from", "n_train", "n_test", "d", "dtype", "load_seconds", "peak_memory_mb")
     lines += [(f"{key} (loaded)" if key == "d" else key, facts[key]) for key in keys if facts]
     print_table(("fact", "value"), [(key, str(value)) for key, value in lines])
     if not facts:

@@ -65,7 +65,7 @@ def _read_part(path: Path) -> NDArray[np.float64]:
     import pandas as pd
 
     try:
-        matrix = np.array(pd.read_csv(path, header=0, delimiter="\t").values).astype(float)
+        matrix = pd.read_csv(path, sep="\t").to_numpy().astype(np.float64)
     except (ValueError, UnicodeDecodeError) as error:  # pandas' parser errors are ValueErrors
         raise GpcnoiseError(f"{path.name} is not a table of numbers ({str(error).splitlines()[0]}).") from error
     except OSError as error:

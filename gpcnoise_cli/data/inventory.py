@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +64,16 @@ def entry_facts(entry: Entry) -> dict[str, Any]:
         "citation": spec.citation,
         "how_to_get": spec.how_to_get,
     }
+
+
+def peak_memory_mb() -> float | None:
+    """The most memory this process has held so far, in MB; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024  # macOS counts bytes, Linux kilobytes
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)
 
 
 def split_facts(split: Split) -> dict[str, Any]:
