@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -24,33 +25,20 @@ def prepare(config: RuntimeConfig) -> str:
     gpus = tf.config.list_physical_devices("GPU")
     if config.device == "gpu" and not gpus:
         raise UsageError("--device gpu: TensorFlow sees no GPU here; use --device cpu, or see `gpcnoise doctor`.")
-    _quietly(lambda: _use_devices(tf, gpus, config))
-    _quietly(lambda: _use_threads(tf, config.threads))
+    # TensorFlow refuses to change these once it has started; a second run in one process keeps the first's.
+    with contextlib.suppress(RuntimeError):
+        if config.device == "cpu":
+            tf.config.set_visible_devices([], "GPU")
+        else:
+            for gpu in gpus:
+                tf.config.experimental.set_memory_growth(gpu, True)
+    with contextlib.suppress(RuntimeError):
+        if config.threads:
+            tf.config.threading.set_intra_op_parallelism_threads(config.threads)
+            tf.config.threading.set_inter_op_parallelism_threads(config.threads)
     # Same seed, same result: no op may choose its order of summation at run time.
     tf.config.experimental.enable_op_determinism()
     return "gpu" if gpus and config.device != "cpu" else "cpu"
-
-
-def _use_devices(tf: object, gpus: list, config: RuntimeConfig) -> None:
-    if config.device == "cpu":
-        tf.config.set_visible_devices([], "GPU")  # type: ignore[attr-defined]
-        return
-    for gpu in gpus:
-        tf.config.experimental.set_memory_growth(gpu, True)  # type: ignore[attr-defined]
-
-
-def _use_threads(tf: object, threads: int) -> None:
-    if threads:
-        tf.config.threading.set_intra_op_parallelism_threads(threads)  # type: ignore[attr-defined]
-        tf.config.threading.set_inter_op_parallelism_threads(threads)  # type: ignore[attr-defined]
-
-
-def _quietly(set_up: object) -> None:
-    """TensorFlow refuses to change these once it has started; a second run in one process keeps the first's."""
-    try:
-        set_up()  # type: ignore[operator]
-    except RuntimeError:
-        pass
 
 
 def versions() -> dict[str, str]:

@@ -13,7 +13,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 @contextmanager
 def stop_on_signal() -> Iterator[Callable[[], bool]]:
-    """Within the block the first signal only raises a flag, which the yielded function reads; a second one breaks off."""
+    """Within the block the first signal only raises the flag that the yielded function reads; a second breaks off."""
     asked = threading.Event()
 
     def handle(number: int, frame: FrameType | None) -> None:

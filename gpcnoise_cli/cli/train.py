@@ -68,7 +68,7 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
             try:
                 return run_training(config, events=events, stop_requested=stop_requested, **how)
             except Interrupted as stop:
-                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.checkpoint.parent}")
+                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.run_dir}")
                 raise typer.Exit(130) from stop
 
 

@@ -1,8 +1,8 @@
 """The folder of one run: what is in it, and that nothing in it is ever overwritten by accident.
 
-    config.yaml      the composed configuration          metrics.json   the result, present once the run is finished
-    curve.csv        test metrics along training         model.npz/json the trained model
-    log.txt          what happened, with times           checkpoint.npz while the run is unfinished
+config.yaml      the composed configuration          metrics.json   the result, present once the run is finished
+curve.csv        test metrics along training         model.npz/json the trained model
+log.txt          what happened, with times           checkpoint.npz while the run is unfinished
 """
 
 from __future__ import annotations
@@ -87,7 +87,9 @@ def _claim(path: Path) -> Path:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        raise GpcnoiseError(f"cannot write to the run folder {path}: {error.strerror}; choose another --out.") from error
+        raise GpcnoiseError(
+            f"cannot write to the run folder {path}: {error.strerror}; choose another --out."
+        ) from error
     if taken:
         raise UsageError(
             f"the run folder {path} is not empty; choose another --out, or continue it with --resume {path}."

@@ -16,42 +16,40 @@ from typing import Any, NamedTuple
 
 import tensorflow as tf
 
-Tensor = tf.Tensor
-
 
 class Marginals(NamedTuple):
     """What the forward pass found, and what the adjoint reuses."""
 
-    mu: Tensor  # [C, B]
-    nu: Tensor  # [C, B]
-    A: Tensor  # [m, B]
-    PA: Tensor  # [C, m, B]
-    L_inverse: Tensor  # [m, m], in the dtype of K_mm
+    mu: tf.Tensor  # [C, B]
+    nu: tf.Tensor  # [C, B]
+    A: tf.Tensor  # [m, B]
+    PA: tf.Tensor  # [C, m, B]
+    L_inverse: tf.Tensor  # [m, m], in the dtype of K_mm
 
 
 class Adjoints(NamedTuple):
     """Derivatives of a scalar, given its derivatives in μ and ν."""
 
-    K_mm: Tensor  # [m, m]
-    K_mn: Tensor  # [m, B]
-    k_diag: Tensor  # [B]
-    q_mu: Tensor  # [m, C], in the dtype of K_mn
-    S: Tensor  # [C, m, m]: A diag(∂ν^c) Aᵀ, in the dtype of K_mn
+    K_mm: tf.Tensor  # [m, m]
+    K_mn: tf.Tensor  # [m, B]
+    k_diag: tf.Tensor  # [B]
+    q_mu: tf.Tensor  # [m, C], in the dtype of K_mn
+    S: tf.Tensor  # [C, m, m]: A diag(∂ν^c) Aᵀ, in the dtype of K_mn
 
 
-def inverse_of_triangular(L: Tensor) -> Tensor:
+def inverse_of_triangular(L: tf.Tensor) -> tf.Tensor:
     """L⁻¹ for a (batch of) lower triangular L."""
     return tf.linalg.triangular_solve(L, tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=L.dtype))
 
 
-def covariance_offset(q_sqrt: Tensor, dtype: tf.DType) -> Tensor:
+def covariance_offset(q_sqrt: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
     """P_c = S^c − I from the Cholesky factors of S^c, in `dtype`."""
     root = tf.cast(q_sqrt, dtype)
     S = tf.matmul(root, root, transpose_b=True)
     return tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1)
 
 
-def marginals(K_mm: Tensor, K_mn: Tensor, k_diag: Tensor, q_mu: Tensor, P: Tensor) -> Marginals:
+def marginals(K_mm: tf.Tensor, K_mn: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tensor, P: tf.Tensor) -> Marginals:
     """Means and variances of every class at every column of K_mn; P is [C, m, m] in the dtype of K_mn."""
     work = K_mn.dtype
     L = tf.linalg.cholesky(K_mm)
@@ -65,7 +63,7 @@ def marginals(K_mm: Tensor, K_mn: Tensor, k_diag: Tensor, q_mu: Tensor, P: Tenso
     return Marginals(mu, nu, A, PA, L_inverse)
 
 
-def adjoint(forward: Marginals, q_mu: Tensor, d_mu: Tensor, d_nu: Tensor) -> Adjoints:
+def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tensor) -> Adjoints:
     """Pull [C, B] derivatives in μ and ν back to the kernel matrices and to q(u)."""
     A, PA, L_inverse = forward.A, forward.PA, forward.L_inverse
     work, exact = A.dtype, L_inverse.dtype
@@ -82,12 +80,12 @@ def adjoint(forward: Marginals, q_mu: Tensor, d_mu: Tensor, d_nu: Tensor) -> Adj
 
 
 @tf.custom_gradient
-def fused_marginals(K_mm: Tensor, K_mn: Tensor, k_diag: Tensor, q_mu: Tensor, q_sqrt: Tensor) -> Any:
+def fused_marginals(K_mm: tf.Tensor, K_mn: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tensor, q_sqrt: tf.Tensor) -> Any:
     """(μ, ν), each [C, B], as a differentiable function of the kernel matrices and of q(u)."""
     work = K_mn.dtype
     forward = marginals(K_mm, K_mn, k_diag, q_mu, covariance_offset(q_sqrt, work))
 
-    def gradient(d_mu: Tensor, d_nu: Tensor) -> tuple[Tensor, ...]:
+    def gradient(d_mu: tf.Tensor, d_nu: tf.Tensor) -> tuple[tf.Tensor, ...]:
         back = adjoint(forward, q_mu, d_mu, d_nu)
         d_root = 2 * tf.linalg.band_part(tf.matmul(back.S, tf.cast(q_sqrt, work)), -1, 0)
         return back.K_mm, back.K_mn, back.k_diag, tf.cast(back.q_mu, q_mu.dtype), tf.cast(d_root, q_sqrt.dtype)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from typing import TypeAlias
 
 import gpflow
 import numpy as np
@@ -16,7 +17,7 @@ from gpflow.kernels import Kernel
 
 from gpcnoise_cli.errors import unknown_choice
 
-Lengthscales = "float | np.ndarray"
+Lengthscales: TypeAlias = "np.float64 | np.ndarray"
 
 
 def _matern52_plus_rbf(lengthscales: Lengthscales, variance: float, d: int) -> Kernel:

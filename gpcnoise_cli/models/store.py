@@ -99,10 +99,9 @@ def load_model(folder: Path) -> TrainedModel:
 
 
 def _variables(model: FusedSVGP) -> dict[str, Any]:
-    parameters = parameter_dict(model)
     return {
-        "jitter": model.jitter,
-        **{name.lstrip("."): parameter.unconstrained_variable for name, parameter in parameters.items()},
+        name.lstrip("."): getattr(parameter, "unconstrained_variable", parameter)
+        for name, parameter in parameter_dict(model).items()
     }
 
 

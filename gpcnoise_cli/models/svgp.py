@@ -16,8 +16,6 @@ from gpflow.kernels import Kernel, MultioutputKernel
 from gpcnoise_cli.models.conditional import fused_marginals
 from gpcnoise_cli.models.kernels import in_dtype
 
-Tensor = tf.Tensor
-
 # Rounding in float32 can push a vanishing variance below zero; the floor is relative to the prior variance.
 VARIANCE_FLOOR = 1e-6
 
@@ -67,14 +65,14 @@ class FusedSVGP(gpflow.models.SVGP):
 
     def delta_value(self) -> float | None:
         """The likelihood's δ; None where it has none."""
-        return None if self.likelihood.delta_mode is None else float(self.likelihood.delta)
+        return None if self.likelihood.delta_mode is None else float(self.likelihood.delta.numpy())
 
-    def kernel_cholesky(self) -> Tensor:
+    def kernel_cholesky(self) -> tf.Tensor:
         """The factors of K_mm, one per kernel, as training sees them."""
         kernels = [self.kernel] if self.shares_kernel else self.kernel.latent_kernels
         return tf.linalg.cholesky(tf.stack([self._regularised(kernel(self.Z)) for kernel in kernels]))
 
-    def kernel_matrices(self, X: Tensor, kernel: Kernel | None = None) -> tuple[Tensor, Tensor, Tensor]:
+    def kernel_matrices(self, X: tf.Tensor, kernel: Kernel | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """K_mm with jitter (exact dtype), and K_mn and diag K_nn (work dtype)."""
         kernel = kernel or self.kernel
         K_mm = self._regularised(kernel(self.Z))
@@ -82,7 +80,7 @@ class FusedSVGP(gpflow.models.SVGP):
         view = kernel if self.work == self.exact else in_dtype(kernel, self.work)
         return K_mm, view(Z, X), view(X, full_cov=False)
 
-    def marginals(self, X: Tensor) -> tuple[Tensor, Tensor]:
+    def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(μ, ν), each [N, C], in the work dtype."""
         q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
         if self.shares_kernel:
@@ -93,15 +91,15 @@ class FusedSVGP(gpflow.models.SVGP):
         ]
         return tf.concat([mu for mu, _ in each], axis=1), tf.concat([nu for _, nu in each], axis=1)
 
-    def floor_variance(self, nu: Tensor, k_diag: Tensor) -> Tensor:
+    def floor_variance(self, nu: tf.Tensor, k_diag: tf.Tensor) -> tf.Tensor:
         """Keep float32 rounding from turning a variance negative; float64 is left alone."""
         return nu if self.work == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * k_diag)
 
-    def data_scale(self, batch_size: Tensor) -> Tensor:
+    def data_scale(self, batch_size: tf.Tensor) -> tf.Tensor:
         """n / B: how many rows each row of a minibatch stands for."""
         return tf.cast(self.num_data, self.exact) / tf.cast(batch_size, self.exact)
 
-    def elbo_given(self, mu: Tensor, nu: Tensor, Y: Tensor) -> Tensor:
+    def elbo_given(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
         """The bound of a minibatch whose marginals [B, C] are known already."""
         no_inputs = tf.zeros([tf.shape(mu)[0], 0], dtype=mu.dtype)  # the likelihoods do not look at X
         expectations = self.likelihood.variational_expectations(no_inputs, mu, nu, Y)
@@ -109,21 +107,25 @@ class FusedSVGP(gpflow.models.SVGP):
         return total * self.data_scale(tf.shape(mu)[0]) - self.prior_kl()
 
     @inherit_check_shapes
-    def elbo(self, data: tuple[Tensor, Tensor]) -> Tensor:
+    def elbo(self, data: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         X, Y = data
         return self.elbo_given(*self.marginals(X), Y)
 
     @inherit_check_shapes
-    def predict_f(self, Xnew: Tensor, full_cov: bool = False, full_output_cov: bool = False) -> tuple[Tensor, Tensor]:
+    def predict_f(
+        self, Xnew: tf.Tensor, full_cov: bool = False, full_output_cov: bool = False
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         if full_cov or full_output_cov:
             return super().predict_f(tf.cast(Xnew, self.exact), full_cov=full_cov, full_output_cov=full_output_cov)
         mu, nu = self.marginals(Xnew)
         return tf.cast(mu, self.exact), tf.cast(nu, self.exact)
 
-    def _marginals(self, kernel: Kernel, X: Tensor, q_mu: Tensor, q_sqrt: Tensor) -> tuple[Tensor, Tensor]:
+    def _marginals(
+        self, kernel: Kernel, X: tf.Tensor, q_mu: tf.Tensor, q_sqrt: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor]:
         K_mm, K_mn, k_diag = self.kernel_matrices(X, kernel)
         mu, nu = fused_marginals(K_mm, K_mn, k_diag, q_mu, q_sqrt)
         return tf.transpose(mu), tf.transpose(self.floor_variance(nu, k_diag))
 
-    def _regularised(self, K_mm: Tensor) -> Tensor:
+    def _regularised(self, K_mm: tf.Tensor) -> tf.Tensor:
         return tf.linalg.set_diag(K_mm, tf.linalg.diag_part(K_mm) + self.jitter)

@@ -29,9 +29,7 @@ class Adam:
         """Step number `step` (counted from 0) along `gradients` of a loss."""
         count = tf.cast(step + 1, tf.float64)
         powers = tf.pow(tf.constant(BETA_1, tf.float64), count), tf.pow(tf.constant(BETA_2, tf.float64), count)
-        for variable, first, second, gradient in zip(
-            self.parameters, self.first, self.second, gradients, strict=True
-        ):
+        for variable, first, second, gradient in zip(self.parameters, self.first, self.second, gradients, strict=True):
             if gradient is None:
                 continue
             dtype = variable.dtype

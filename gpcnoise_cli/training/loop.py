@@ -1,7 +1,7 @@
 """The compiled loop: many training steps in one call, no Python in between.
 
-The loop draws its own minibatches (see `batches`), so a call needs nothing but the step to stop at. It ends early at the
-first loss that is not finite, with the model as it was before that step.
+The loop draws its own minibatches (see `batches`), so a call needs nothing but the step to stop at. It ends early at
+the first loss that is not finite, with the model as it was before that step.
 """
 
 from __future__ import annotations

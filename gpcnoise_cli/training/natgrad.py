@@ -5,8 +5,8 @@ I − 2 A diag(∂ν^c) Aᵀ and then the mean by ρ S_c (A ∂μ^c − m^c), wh
 log likelihood; A diag(∂ν) Aᵀ is `Adjoints.S`. One Cholesky factor of Λ_c per class gives S_c, log det and trace.
 
 The softmax bounds have ∂ν ≤ 0, so Λ stays positive definite for any ρ ≤ 1. The Gaussian-noise family does not: a
-misclassified point has ∂ν > 0. There the step is bent to Λ + ρG + ½ρ² G S G = ½Λ + ½(Λ + ρG) S (Λ + ρG), which agrees to
-first order, has the same fixed points, and cannot leave the positive definite matrices.
+misclassified point has ∂ν > 0. There the step is bent to Λ + ρG + ½ρ² G S G = ½Λ + ½(Λ + ρG) S (Λ + ρG), which agrees
+to first order, has the same fixed points, and cannot leave the positive definite matrices.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.optimizers import Optimizer, when_finite
 from gpcnoise_cli.training.schedule import Schedule
-
-Tensor = tf.Tensor
 
 # A q(u) that knows nothing yet should not jump: the step size grows geometrically from this fraction of its full size.
 FIRST_FRACTION = 0.1
@@ -52,7 +50,7 @@ class NaturalOptimizer(Optimizer):
     def variables(self) -> list[tf.Variable]:
         return [self.precision, self.root_inverse, self.halvings, *self.slow.variables, *self.points.variables]
 
-    def step(self, X: Tensor, Y: Tensor, step: Tensor) -> Tensor:
+    def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         model, likelihood = self.model, self.model.likelihood
         with tf.GradientTape(watch_accessed_variables=False) as kernel_tape:
             kernel_tape.watch([*self.of_kernel, *self.of_points])
@@ -82,7 +80,7 @@ class NaturalOptimizer(Optimizer):
             self.precision.assign(precision)
             self.root_inverse.assign(root_inverse)
             model.q_mu.unconstrained_variable.assign(new_q_mu)
-            self.track_delta(mu, nu, Y)
+            self.track_delta(mu, nu, Y, step)
 
         # A failed factorisation shows in the new mean before it shows in any loss.
         when_finite(loss + tf.reduce_sum(new_q_mu), move)
@@ -96,13 +94,15 @@ class NaturalOptimizer(Optimizer):
         self.halvings.assign_add(1.0)
         return bool(self.halvings.numpy() <= MOST_HALVINGS)
 
-    def _kl(self, q_mu: Tensor, S: Tensor) -> Tensor:
+    def _kl(self, q_mu: tf.Tensor, S: tf.Tensor) -> tf.Tensor:
         """KL(q(u) ‖ p(u)) in the whitened space, with log det S from the factor of the precision."""
         log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(self.root_inverse)))
         size = tf.cast(tf.size(q_mu), S.dtype)
         return (tf.reduce_sum(tf.linalg.trace(S)) + tf.reduce_sum(tf.square(q_mu)) - size - log_det) / 2
 
-    def _likelihood_gradients(self, X: Tensor, mu: Tensor, nu: Tensor, Y: Tensor, scale: Tensor) -> list[Tensor]:
+    def _likelihood_gradients(
+        self, X: tf.Tensor, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, scale: tf.Tensor
+    ) -> list[tf.Tensor]:
         """Gradients of the loss in the likelihood's own parameters: those of a free δ."""
         if not self.of_likelihood:
             return []
@@ -112,13 +112,13 @@ class NaturalOptimizer(Optimizer):
             value = scale * tf.cast(tf.reduce_sum(expectations), scale.dtype) + self.model.log_prior_density()
         return [-g for g in tape.gradient(value, self.of_likelihood)]
 
-    def _step_size(self, step: Tensor) -> Tensor:
+    def _step_size(self, step: tf.Tensor) -> tf.Tensor:
         """ρ: a geometric ramp up, the schedule's fall at the end, halved after each failure."""
         ramp = tf.minimum(tf.cast(step, tf.float64) / max(self.config.natural_ramp, 1), 1.0)
         size = self.config.natural_step * tf.pow(tf.constant(FIRST_FRACTION, tf.float64), 1.0 - ramp)
         return size * self.schedule.factor(step) * tf.pow(tf.constant(0.5, tf.float64), self.halvings)
 
-    def _natural_step(self, q_mu: Tensor, back: Adjoints, step: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _natural_step(self, q_mu: tf.Tensor, back: Adjoints, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """(Λ, R⁻¹, m) after one step."""
         exact = self.model.exact
         rho = tf.cast(self._step_size(step), exact)

@@ -16,10 +16,9 @@ from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.schedule import Schedule
 
-Tensor = tf.Tensor
-
-# How fast δ follows the closed-form optimum of the current minibatch (a running mean over about 50 of them).
-DELTA_RATE = 0.02
+# How fast δ follows the closed-form optimum of the current minibatch (a running mean over about 50 of them), and from
+# which step on: while nothing is learned δ* is near chance, (C − 1)/C, and there the bound no longer sees the data.
+DELTA_RATE, DELTA_WARM_UP, CHANCE = 0.02, 60, 0.95
 
 
 class Optimizer(abc.ABC):
@@ -35,29 +34,31 @@ class Optimizer(abc.ABC):
     def variables(self) -> list[tf.Variable]: ...
 
     @abc.abstractmethod
-    def step(self, X: Tensor, Y: Tensor, step: Tensor) -> Tensor:
+    def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         """Move the model by minibatch (X, Y); the loss before the move."""
 
-    def settle(self) -> None:
+    def settle(self) -> None:  # noqa: B027 (most optimizers have nothing to do here)
         """Bring the model's own parameters up to date, where the optimizer keeps q(u) in another form."""
 
     def soften(self) -> bool:
         """After a failed step: take smaller ones. False when there is nothing left to soften."""
         return False
 
-    def track_delta(self, mu: Tensor, nu: Tensor, Y: Tensor) -> None:
+    def track_delta(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> None:
         """Mode `optimal`: let δ follow its closed-form maximiser."""
         likelihood = self.model.likelihood
         if likelihood.delta_mode == "optimal":
             delta = tf.cast(likelihood.delta, tf.float64)
             best = tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64)
-            likelihood.assign_delta(delta + DELTA_RATE * (best - delta))
+            learned = best < CHANCE * (likelihood.num_classes - 1) / likelihood.num_classes
+            rate = DELTA_RATE * tf.cast(tf.logical_and(step >= DELTA_WARM_UP, learned), tf.float64)
+            likelihood.assign_delta(delta + rate * (best - delta))
 
 
-def when_finite(loss: Tensor, move: Callable[[], None]) -> None:
+def when_finite(loss: tf.Tensor, move: Callable[[], None]) -> None:
     """Run `move` only if `loss` is a finite number."""
 
-    def moved() -> Tensor:
+    def moved() -> tf.Tensor:
         move()
         return tf.constant(True)
 
@@ -75,7 +76,7 @@ class AdamOptimizer(Optimizer):
     def variables(self) -> list[tf.Variable]:
         return self.adam.variables
 
-    def step(self, X: Tensor, Y: Tensor, step: Tensor) -> Tensor:
+    def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         model = self.model
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.adam.parameters)
@@ -85,7 +86,7 @@ class AdamOptimizer(Optimizer):
 
         def move() -> None:
             self.adam.apply(gradients, step, self.config.learning_rate * self.schedule.factor(step))
-            self.track_delta(mu, nu, Y)
+            self.track_delta(mu, nu, Y, step)
 
         when_finite(loss, move)
         return loss

@@ -40,7 +40,8 @@ class Interrupted(Exception):
 
     def __init__(self, step: int, checkpoint: Path | None) -> None:
         super().__init__(f"stopped at step {step}")
-        self.step, self.checkpoint = step, checkpoint
+        self.step = step
+        self.run_dir = checkpoint.parent if checkpoint is not None else None
 
 
 @dataclass
