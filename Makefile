@@ -1,5 +1,8 @@
 # Everything needs only Python (3.10 to 3.12), pip and make; the first target that is asked for creates .venv.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# The first that runs and fits: a name on the PATH may be a pyenv shim for a version that is not there.
+FITS := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] <= (3, 12))
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3; do \
+	$$p -c "$(FITS)" 2>/dev/null && { echo $$p; break; }; done)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
@@ -14,9 +17,16 @@ help:
 	@echo "make clean      remove caches and builds (keeps .venv and runs)"
 
 $(STAMP): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "gpcnoise needs Python 3.10, 3.11 or 3.12: make PYTHON=/path/to/python3.11" >&2; exit 2; }
 	@test -x $(BIN)/python || { echo "creating $(VENV) with $(PYTHON)"; "$(PYTHON)" -m venv $(VENV); }
-	@echo "installing into $(VENV) (TensorFlow is large: this takes a few minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --progress-bar on -c constraints.txt -e ".[dev]"
+	@echo "installing into $(VENV): a few minutes the first time (TensorFlow is large)"
+	@rm -f $(VENV)/failed; \
+	{ $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt -e ".[dev]" 2>&1 \
+		|| touch $(VENV)/failed; } | tee $(VENV)/install.log | while IFS= read -r line; do case "$$line" in \
+			Collecting*) set -- $$line; echo "  $$2" ;; \
+			Installing\ collected*) echo "  unpacking" ;; \
+		esac; done; \
+	if test -e $(VENV)/failed; then tail -n 20 $(VENV)/install.log >&2; exit 1; fi
 	@touch $@
 
 demo: $(STAMP)

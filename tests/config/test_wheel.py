@@ -33,7 +33,7 @@ def test_an_installed_wheel_finds_its_configuration(tmp_path: Path, monkeypatch:
 
     # The copy in site/ must be the one that runs, not the source tree.
     monkeypatch.setenv("PYTHONPATH", str(site))
-    code = "import sys, gpcnoise_cli; print(gpcnoise_cli.__file__, file=sys.stderr); from gpcnoise_cli.cli.main import run; run()"
+    code = "import sys; from gpcnoise_cli.cli import main; print(main.__file__, file=sys.stderr); main.run()"
     done = subprocess.run(
         [sys.executable, "-c", code, "config", "--likelihood", "step"],
         cwd=tmp_path,
