@@ -96,7 +96,7 @@ class TableEncoder:
             known = ", ".join(repr(name) for name in self.class_names[:10])
             known += ", …" if len(self.class_names) > 10 else ""
             cell = Cell(row, self.target, labels.iloc[row])
-            raise CellError(cell, f"unknown class {plain(cell.value)!r}", f"the model knows the classes {known}")
+            raise CellError(cell, f"unknown class {shown(cell.value)}", f"the model knows the classes {known}")
         return y
 
     def to_dict(self) -> dict[str, Any]:
@@ -114,6 +114,12 @@ def plain(value: Any) -> Any:
     """A NumPy scalar as Python's own number, anything that JSON has no word for as text."""
     value = value.item() if isinstance(value, np.generic) else value
     return value if isinstance(value, str | int | float | bool) else str(value)
+
+
+def shown(value: Any) -> str:
+    """A value in a message: quoted if it is text, and never longer than a line."""
+    text = repr(plain(value))
+    return text if len(text) <= 60 else f"{text[:40]}…"
 
 
 def check_complete(frame: pd.DataFrame) -> None:
@@ -155,9 +161,7 @@ def junk_error(values: pd.Series[Any], bad: NDArray[np.bool_]) -> CellError:
     row, count = int(np.flatnonzero(bad)[0]), int(bad.sum())
     cell = Cell(row, str(values.name), values.iloc[row])
     others = f" ({count} such values in all)" if count > 1 else ""
-    return CellError(
-        cell, f"{plain(cell.value)!r} is not a number{others}", "the other values of the column are numbers"
-    )
+    return CellError(cell, f"{shown(cell.value)} is not a number{others}", "the other values of the column are numbers")
 
 
 def _encode_boolean(values: pd.Series[Any], column: Column) -> NDArray[np.float64]:
@@ -166,7 +170,7 @@ def _encode_boolean(values: pd.Series[Any], column: Column) -> NDArray[np.float6
         row = int(np.flatnonzero(np.isnan(coded))[0])
         cell = Cell(row, column.name, values.iloc[row])
         raise CellError(
-            cell, f"{plain(cell.value)!r} is neither true nor false", "the model was trained on a true/false column"
+            cell, f"{shown(cell.value)} is neither true nor false", "the model was trained on a true/false column"
         )
     return coded[:, None]
 
@@ -178,7 +182,7 @@ def _encode_categorical(values: pd.Series[Any], column: Column) -> NDArray[np.fl
         row = int(np.flatnonzero(coded < 0)[0])
         cell = Cell(row, column.name, values.iloc[row])
         known = ", ".join(repr(level) for level in column.levels[:10]) + (", …" if len(column.levels) > 10 else "")
-        raise CellError(cell, f"unseen level {plain(cell.value)!r}", f"the training file had {known}")
+        raise CellError(cell, f"unseen level {shown(cell.value)}", f"the training file had {known}")
     return np.asarray(coded[:, None] == np.arange(len(column.levels)), dtype=np.float64)
 
 

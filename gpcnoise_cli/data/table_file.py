@@ -106,7 +106,7 @@ def _read_text(path: Path, separator: str, text_columns: Iterable[str]) -> pd.Da
     except pd.errors.EmptyDataError as error:
         raise GpcnoiseError(f"{path.name}: the file is empty.") from error
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise GpcnoiseError(f"{path.name}: rows and header differ in length ({_first_line(error)}).") from error
+        raise GpcnoiseError(f"{path.name}: not a regular table ({_first_line(error)}).") from error
     return _drop_row_names(path, frame)
 
 

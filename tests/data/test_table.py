@@ -162,7 +162,9 @@ def replaced(row, text):
         (replaced(3, "1.5,a,"), r"missing value in row 3 \(line 4\), column 'y'"),
         (replaced(3, "inf,a,u"), r"infinite value in row 3 \(line 4\), column 'x'"),
         (replaced(5, "abc,a,u"), r"'abc' is not a number in row 5 \(line 6\), column 'x'"),
-        (replaced(5, "1.5,a,u,9"), "differ in length"),
+        (replaced(5, "1.5,a,u,9"), "not a regular table"),
+        (replaced(5, '1.5,"a,u'), "not a regular table .*EOF inside string"),
+        (replaced(5, "9" * 400 + "x,a,u"), r"'9{39}… is not a number in row 5"),
         (replaced(5, "1.5,a"), r"missing value in row 5 \(line 6\), column 'y'"),
         (TEXT.replace("x,c,y", "x,x,y"), "column 'x' appears twice"),
         (TEXT.replace("x,c,y", "x,,y"), "column 2 has no name"),
@@ -179,7 +181,7 @@ def replaced(row, text):
             "has a single row .and 29 more.*a number to be predicted",
         ),
         (TEXT.replace(",", ";"), "columns look separated by ';'"),
-        ("x,c,y\n" + "".join(f"{'1,2,3'},{i}\n" for i in range(5)), "differ in length"),
+        ("x,c,y\n" + "".join(f"{'1,2,3'},{i}\n" for i in range(5)), "not a regular table"),
     ],
 )
 def test_defects_of_a_csv_file_give_one_sentence(text, message, tmp_path):
