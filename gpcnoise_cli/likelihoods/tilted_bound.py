@@ -6,10 +6,12 @@ second term gives
     E[log softmax(f)_y] ≥ μ_y − ½ Σ α_c² ν_c − logsumexp_c(μ_c + (1 − 2α_c) ν_c / 2).
 
 At α = onehot(y) this is the paper's eq_ELBO_sm. The right side is concave in α and stationary where α is the softmax
-of the exponents, α_c = exp(μ_c + ν_c/2 − ν_c α_c − λ) with λ their logsumexp. Plain or damped iteration of that fixed
-point stalls from ν ≈ 4 on. For given λ, however, each α_c is known by itself, ν_c α_c = ω(μ_c + ν_c/2 + log ν_c − λ)
-with ω the Wright function (ω + log ω = its argument), and Σ α_c(λ) − 1 is convex and decreasing in λ: one scalar root
-per point, which Newton's method finds from the left without overshooting, whatever the variances.
+of the exponents, α_c = exp(μ_c + ν_c/2 − ν_c α_c − λ) with λ their logsumexp. Iterating that fixed point with damping
+is slow once ν is more than a few. For given λ, however, each α_c is known by itself, ν_c α_c = ω(μ_c + ν_c/2 + log
+ν_c − λ) with ω the Wright function (ω + log ω = its argument), and Σ α_c(λ) − 1 is convex and decreasing in λ: one
+scalar root per point. Newton's method from the left of it cannot overshoot; the step below is a little longer to save
+rounds, and one that does overshoot is followed by a plain Newton step, which leads back to the left. A fixed, small
+number of rounds is run, enough for convergence at the variances met in training.
 
 α is then held constant: the bound is valid for any α, so its gradient at fixed α is the gradient of a valid bound,
 and at the optimum (envelope theorem) it is the gradient of the optimised one.

@@ -132,6 +132,22 @@ def test_the_weights_are_the_best_ones(num_classes: int, size: float, tolerance:
     assert shortfall < tolerance
 
 
+@pytest.mark.parametrize("size", [1e3, 1e6])
+@pytest.mark.parametrize("num_classes", [3, 26])
+def test_huge_variances_still_close_most_of_the_gap(num_classes: int, size: float) -> None:
+    """Six rounds need not converge here; what they leave of the gap between the paper's bound and the best one."""
+    rng = np.random.default_rng(8)
+    mean = rng.normal(size=(500, num_classes)) * rng.choice([0.3, 2.0, 10.0, 100.0], size=(500, 1))
+    variance = np.maximum(size * rng.gamma(1.0, 1.0, size=mean.shape), 1e-12)
+    labels = rng.integers(num_classes, size=(500, 1))
+    gumbel, tilted = (bound_values(bound, mean, variance, labels) for bound in ("gumbel", "tilted"))
+    best = best_bound(mean, variance, labels)
+    left = (best - tilted) / (best - gumbel)
+    print(f"C = {num_classes}, variance ~ {size:g}: gap left {left.mean():.1e} (mean), {left.max():.1e} (most)")
+    assert left.mean() < 0.01
+    assert left.max() < 0.15
+
+
 def test_prediction_for_two_classes_equals_quadrature() -> None:
     rng = np.random.default_rng(9)
     mean, variance = rng.normal(size=(20, 2)), rng.uniform(0.1, 4.0, size=(20, 2))
