@@ -56,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     # Before anything imports TensorFlow: its C++ start-up notices are not messages of this program.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # TensorFlow Probability needs the older Keras; without this TensorFlow would load both, which takes a second more.
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     arguments, debug = _take_debug(list(sys.argv[1:] if argv is None else argv))
     try:
         result = app(arguments, prog_name="gpcnoise", standalone_mode=False)
@@ -70,6 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _report("interrupted.", 130, debug)
     except BrokenPipeError:
         return 1
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        return _report(f"the system refused: {error.strerror or error}{where}; check space and permissions.", 1, debug)
+    except MemoryError:
+        return _report("out of memory; use fewer inducing points (-m) or smaller batches (--batch-size).", 1, debug)
     except SystemExit as exit:
         return exit.code if isinstance(exit.code, int) else int(exit.code is not None)
     except Exception as error:
@@ -113,4 +120,7 @@ def run() -> None:
         # The reader has gone; without this the interpreter would complain again while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = code or 1
+    except OSError as error:
+        code = _report(f"the result could not be written: {error.strerror}.", 1, debug=False)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

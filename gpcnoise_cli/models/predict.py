@@ -17,7 +17,7 @@ class Predictor:
         self.chunk_rows = chunk_rows
         # One trace for all block sizes: the last block of a table is usually shorter.
         signature = [tf.TensorSpec([None, model.Z.shape[1]], model.work)]
-        self._block = tf.function(self._probabilities, input_signature=signature)
+        self._block = tf.function(self._probabilities, input_signature=signature, autograph=False)
 
     def __call__(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """[n, C] probabilities for scaled inputs X."""

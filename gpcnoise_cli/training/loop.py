@@ -26,7 +26,7 @@ class TrainingLoop:
         self.n, self.batch_size, self.seed = len(X), batch_size, seed
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.loss_sum = tf.Variable(0.0, dtype=tf.float64, trainable=False)
-        self._run = tf.function(self._steps, input_signature=[tf.TensorSpec([], tf.int64)])
+        self._run = tf.function(self._steps, input_signature=[tf.TensorSpec([], tf.int64)], autograph=False)
 
     @property
     def variables(self) -> list[tf.Variable]:
