@@ -61,6 +61,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments, debug = _take_debug(list(sys.argv[1:] if argv is None else argv))
     try:
         result = app(arguments, prog_name="gpcnoise", standalone_mode=False)
+        sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except GpcnoiseError as error:
         return _report(str(error), error.exit_code, debug)
@@ -116,11 +117,8 @@ def run() -> None:
     code = main()
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader has gone; without this the interpreter would complain again while it shuts down.
+    except OSError:
+        # Said already, or the reader has gone: the interpreter must not complain again while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = code or 1
-    except OSError as error:
-        code = _report(f"the result could not be written: {error.strerror}.", 1, debug=False)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)

@@ -104,6 +104,34 @@ def test_debug_by_environment(
     assert "Traceback" in cli("fail").stderr
 
 
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (PermissionError(13, "Permission denied", "runs/x"), "the system refused: Permission denied (runs/x)"),
+        (MemoryError(), "out of memory; use fewer inducing points"),
+    ],
+)
+def test_the_machine_saying_no_is_not_called_a_defect(
+    cli: Cli, failing: Callable[[BaseException], None], error: Exception, words: str
+) -> None:
+    failing(error)
+    code, _, stderr = cli("fail")
+    assert code == 1
+    assert words in stderr
+    assert "defect" not in stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_a_full_disk_is_one_sentence() -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", RUN, "config"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("gpcnoise: error: the system refused: No space left on device")
+    assert done.stderr.count("\n") == 1
+
+
 def test_interrupt_is_130(cli: Cli, failing: Callable[[BaseException], None]) -> None:
     failing(KeyboardInterrupt())
     code, _, stderr = cli("fail")
