@@ -8,6 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import sys
+import tempfile
 from importlib.metadata import PackageNotFoundError, version
 
 from gpcnoise_cli.config.schema import RuntimeConfig
@@ -16,9 +18,31 @@ from gpcnoise_cli.errors import UsageError
 REPORTED_PACKAGES = ("tensorflow", "gpflow", "numpy", "hydra-core")
 
 
+def load_tensorflow() -> None:
+    """Import TensorFlow without the notices its libraries print meanwhile.
+
+    They come before any log level is heeded (tensorflow#100442), so the descriptor itself is led aside. Whoever sets
+    TF_CPP_MIN_LOG_LEVEL below 3 sees them.
+    """
+    if os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3") != "3" or "tensorflow" in sys.modules:
+        return
+    try:
+        kept = os.dup(2)
+    except OSError:  # stderr is closed: there is nothing to keep clean
+        return
+    with tempfile.TemporaryFile() as notices:
+        sys.stderr.flush()
+        os.dup2(notices.fileno(), 2)
+        try:
+            import tensorflow  # noqa: F401
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+
+
 def prepare(config: RuntimeConfig) -> str:
     """Set TensorFlow up and return the device that will be used: `cpu` or `gpu`."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    load_tensorflow()
     import tensorflow as tf
 
     tf.get_logger().setLevel("ERROR")

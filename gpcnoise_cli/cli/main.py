@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.cli import config, data, train
+from gpcnoise_cli.cli import config, data, doctor, evaluate, predict, reproduce, train
 from gpcnoise_cli.errors import GpcnoiseError
 
 app = typer.Typer(
@@ -26,8 +26,11 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command()(train.train)
+app.command()(predict.predict)
+app.command()(evaluate.evaluate)
 app.command()(config.config)
 app.add_typer(data.app, name="data")
+app.command()(doctor.doctor)
 
 
 def _print_version(wanted: bool) -> None:

@@ -60,6 +60,9 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
+        from gpcnoise_cli.runtime import load_tensorflow
+
+        load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.experiments.train import run_training
         from gpcnoise_cli.training.trainer import Interrupted

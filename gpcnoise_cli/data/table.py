@@ -1,11 +1,12 @@
 """One's own data set: what each column is, which classes there are, and how later files are read the same way.
 
-`read_own_file` reads a file for training; `read_features` and `read_labelled` read new files for predict and evaluate
-through the `TableEncoder` that was recorded then.
+`read_own_file` reads a file for training; `read_features` (or `read_feature_blocks`, for files of any length) and
+`read_labelled` read new files for predict and evaluate through the `TableEncoder` that was recorded then.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,21 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.data.encoder import Column, TableEncoder, check_complete, junk_error, parse_numbers, plain
 from gpcnoise_cli.data.split import ClassName, Table
-from gpcnoise_cli.data.table_file import naming, read_table
+from gpcnoise_cli.data.table_file import naming, read_blocks, read_table
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["TableEncoder", "fit_encoder", "read_features", "read_labelled", "read_own_file", "read_table"]
+__all__ = [
+    "TableEncoder",
+    "fit_encoder",
+    "read_feature_blocks",
+    "read_features",
+    "read_labelled",
+    "read_own_file",
+    "read_table",
+]
 
 
 def fit_encoder(frame: pd.DataFrame, target: str) -> TableEncoder:
@@ -106,6 +115,17 @@ def read_features(path: str | Path, encoder: TableEncoder) -> NDArray[np.float64
         return encoder.encode(frame)
 
 
+def read_feature_blocks(path: str | Path, encoder: TableEncoder, rows: int) -> Iterator[NDArray[np.float64]]:
+    """The same features block by block, at most `rows` rows each, so that a file may be larger than memory."""
+    for frame in read_blocks(path, _text_columns(encoder), rows):
+        try:
+            X = encoder.encode(frame)
+        except GpcnoiseError:
+            read_features(path, encoder)  # raises it for the whole file: row, line and count are then right
+            raise
+        yield X
+
+
 def read_labelled(path: str | Path, encoder: TableEncoder) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Features and class numbers of a new file that has the target column too."""
     path = Path(path)
@@ -118,8 +138,12 @@ def read_labelled(path: str | Path, encoder: TableEncoder) -> tuple[NDArray[np.f
 
 
 def _read_known(path: Path, encoder: TableEncoder) -> pd.DataFrame:
+    return read_table(path, text_columns=_text_columns(encoder))
+
+
+def _text_columns(encoder: TableEncoder) -> list[str]:
     """Levels and text labels are kept as written: a file with only '01' in it must not come back as the number 1."""
     text = [column.name for column in encoder.columns if column.kind == "categorical"]
     if all(isinstance(name, str) for name in encoder.class_names):
         text.append(encoder.target)
-    return read_table(path, text_columns=text)
+    return text

@@ -21,6 +21,7 @@ from gpcnoise_cli.errors import GpcnoiseError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pandas.io.parsers import TextFileReader
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 SUPPORTED = ".csv, .tsv (also .csv.gz, .tsv.gz) and .parquet"
@@ -43,9 +44,8 @@ def open_text(path: Path) -> TextIO:
     return path.open(encoding="utf-8-sig", newline="")
 
 
-def read_table(path: str | Path, text_columns: Iterable[str] = ()) -> pd.DataFrame:
-    """The table in `path`; columns in `text_columns` are kept as written instead of being typed by their content."""
-    path = Path(path)
+def check_file(path: Path) -> str:
+    """The kind of the table in `path`; an error if there is no such file or it is empty."""
     kind = file_kind(path)
     if not path.exists():
         raise UsageError(f"there is no file {str(path)!r}.")
@@ -53,44 +53,60 @@ def read_table(path: str | Path, text_columns: Iterable[str] = ()) -> pd.DataFra
         raise UsageError(f"{str(path)!r} is a folder, not a table.")
     if path.stat().st_size == 0:
         raise GpcnoiseError(f"{path.name}: the file is empty.")
-    try:
-        frame = _read_parquet(path) if kind == ".parquet" else _read_text(path, SEPARATORS[kind], text_columns)
-    except OSError as error:
-        raise GpcnoiseError(f"{path.name}: cannot be read ({error.strerror or error}).") from error
-    if frame.empty:
-        raise GpcnoiseError(f"{path.name}: the file has a header but no rows.")
+    return kind
+
+
+def read_table(path: str | Path, text_columns: Iterable[str] = ()) -> pd.DataFrame:
+    """The table in `path`; columns in `text_columns` are kept as written instead of being typed by their content."""
+    (frame,) = read_blocks(path, text_columns)
     return frame
 
 
-def _read_parquet(path: Path) -> pd.DataFrame:
+def read_blocks(path: str | Path, text_columns: Iterable[str] = (), rows: int | None = None) -> Iterator[pd.DataFrame]:
+    """The same table in blocks of `rows` rows, each typed by its own content; in one block if `rows` is None."""
+    path = Path(path)
+    kind = check_file(path)
+    blocks = _parquet_blocks(path, rows) if kind == ".parquet" else _text_blocks(path, kind, text_columns, rows)
+    found = False
+    try:
+        for frame in blocks:
+            if not frame.empty:
+                found = True
+                yield frame
+    except OSError as error:
+        raise GpcnoiseError(f"{path.name}: cannot be read ({error.strerror or error}).") from error
+    if not found:
+        raise GpcnoiseError(f"{path.name}: the file has a header but no rows.")
+
+
+def _parquet_blocks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
     import pandas as pd
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
     try:
-        frame = pd.read_parquet(path)
+        frames = (
+            iter([pd.read_parquet(path)])
+            if rows is None
+            else (batch.to_pandas() for batch in pq.ParquetFile(path).iter_batches(rows))
+        )
+        for frame in frames:
+            frame.columns = [str(name) for name in frame.columns]
+            _check_header(path, list(frame.columns))
+            yield frame.reset_index(drop=True)
     except (pa.ArrowException, ValueError) as error:
         raise GpcnoiseError(f"{path.name}: not a readable Parquet file ({_first_line(error)}).") from error
-    frame.columns = [str(name) for name in frame.columns]
-    _check_header(path, list(frame.columns))
-    return frame.reset_index(drop=True)
 
 
-def _read_text(path: Path, separator: str, text_columns: Iterable[str]) -> pd.DataFrame:
+def _text_blocks(path: Path, kind: str, text_columns: Iterable[str], rows: int | None) -> Iterator[pd.DataFrame]:
     import pandas as pd
 
+    separator = SEPARATORS[kind]
     try:
-        with open_text(path) as text:
-            header = next((row for row in csv.reader(text, delimiter=separator, skipinitialspace=True) if row), [])
-        header = [name.strip() for name in header]
-        if not header:
-            raise GpcnoiseError(f"{path.name}: the file is empty.")
-        other = next((mark for mark in (";", "\t", ",") if len(header) == 1 and mark in header[0]), None)
-        if other is not None:
-            raise GpcnoiseError(f"{path.name}: columns look separated by {other!r}; save the file with {separator!r}.")
-        _check_header(path, header)
-        with warnings.catch_warnings(), open_text(path) as text:
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            frame = pd.read_csv(
+        header = _read_header(path, separator)
+        with (
+            open_text(path) as text,
+            pd.read_csv(
                 text,
                 sep=separator,
                 header=0,
@@ -100,22 +116,52 @@ def _read_text(path: Path, separator: str, text_columns: Iterable[str]) -> pd.Da
                 low_memory=False,
                 dtype={name: "str" for name in text_columns if name in header},
                 float_precision="round_trip",
-            )
+                iterator=True,
+            ) as reader,
+        ):
+            first = True
+            while (frame := _next_block(reader, rows)) is not None:
+                yield _drop_row_names(path, frame, first)
+                first = False
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
         raise GpcnoiseError(f"{path.name}: not a readable UTF-8 text file ({_first_line(error)}).") from error
     except pd.errors.EmptyDataError as error:
         raise GpcnoiseError(f"{path.name}: the file is empty.") from error
     except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
         raise GpcnoiseError(f"{path.name}: not a regular table ({_first_line(error)}).") from error
-    return _drop_row_names(path, frame)
 
 
-def _drop_row_names(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+def _read_header(path: Path, separator: str) -> list[str]:
+    with open_text(path) as text:
+        header = next((row for row in csv.reader(text, delimiter=separator, skipinitialspace=True) if row), [])
+    header = [name.strip() for name in header]
+    if not header:
+        raise GpcnoiseError(f"{path.name}: the file is empty.")
+    other = next((mark for mark in (";", "\t", ",") if len(header) == 1 and mark in header[0]), None)
+    if other is not None:
+        raise GpcnoiseError(f"{path.name}: columns look separated by {other!r}; save the file with {separator!r}.")
+    _check_header(path, header)
+    return header
+
+
+def _next_block(reader: TextFileReader, rows: int | None) -> pd.DataFrame | None:
+    import pandas as pd
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return reader.read(rows)
+        except StopIteration:
+            return None
+
+
+def _drop_row_names(path: Path, frame: pd.DataFrame, first_block: bool) -> pd.DataFrame:
     """Drop a nameless first column that counts the rows, as R and pandas write it: a row number is not a feature."""
     if frame.columns[0] != "" or frame.empty:
         return frame
-    first = frame.iloc[:, 0].to_numpy()
-    if first.dtype.kind in "iu" and (np.diff(first) == 1).all() and first[0] in (0, 1):
+    numbers = frame.iloc[:, 0].to_numpy()
+    counts = numbers.dtype.kind in "iu" and (np.diff(numbers) == 1).all()
+    if counts and (numbers[0] in (0, 1) or not first_block):
         return frame.iloc[:, 1:]
     raise GpcnoiseError(f"{path.name}: the first column has no name; name it or remove it.")
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import zipfile
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +23,7 @@ from gpcnoise_cli.data.encoder import Column, TableEncoder
 from gpcnoise_cli.data.split import ClassName, Scaler
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_atomically, write_text
-from gpcnoise_cli.models.build import assemble
+from gpcnoise_cli.models.build import assemble, precision_context
 from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
 
@@ -42,9 +44,18 @@ class TrainedModel:
     encoder: TableEncoder
     class_names: tuple[ClassName, ...]
 
+    @cached_property
+    def _predictor(self) -> Predictor:
+        return Predictor(self.model, self.config.runtime.chunk_rows)
+
     def predict_probabilities(self, X: np.ndarray) -> np.ndarray:
         """[n, C] for raw (unscaled) inputs."""
-        return Predictor(self.model, self.config.runtime.chunk_rows)(self.scaler.transform(X))
+        return self.predict_scaled(self.scaler.transform(X))
+
+    def predict_scaled(self, X: np.ndarray) -> np.ndarray:
+        """[n, C] for inputs that are scaled already, as those of a split are."""
+        with precision_context(self.config.runtime.precision):
+            return self._predictor(X)
 
 
 def encoder_for(split: Split) -> TableEncoder:
@@ -78,12 +89,20 @@ def save_model(folder: Path, config: TrainConfig, model: FusedSVGP, split: Split
 def load_model(folder: Path) -> TrainedModel:
     """The model that `save_model` wrote to `folder`."""
     description, content = _read(folder)
+    try:
+        return _rebuild(description, content, folder)
+    except (KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+        raise _damaged(folder, f"{DESCRIPTION} and {PARAMETERS} do not fit together ({error!r})") from error
+
+
+def _rebuild(description: dict[str, Any], content: bytes, folder: Path) -> TrainedModel:
     config = _config(description["config"], folder)
     with np.load(io.BytesIO(content), allow_pickle=False) as stored:
         arrays = {name: stored[name] for name in stored.files}
     # Its arrays are replaced below; only the shapes count.
     Z = np.zeros((config.inducing, description["d"]))
-    model = assemble(config, Z, description["num_classes"], num_data=description["n_train"])
+    with precision_context(config.runtime.precision):
+        model = assemble(config, Z, description["num_classes"], num_data=description["n_train"])
     variables = _variables(model)
     if variables.keys() != arrays.keys():
         raise _damaged(folder, "its parameters are not those of its configuration")

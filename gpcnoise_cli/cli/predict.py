@@ -1,0 +1,92 @@
+"""`gpcnoise predict`: classes and class probabilities for new rows."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gpcnoise_cli.cli.console import emit_json, say, stderr
+from gpcnoise_cli.cli.interruption import stop_on_signal
+from gpcnoise_cli.cli.options import Json
+from gpcnoise_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    import numpy as np
+
+STDOUT = Path("-")
+
+
+def predict(
+    run_dir: Annotated[Path, typer.Argument(help="A folder that `gpcnoise train` made.", metavar="RUN_DIR")],
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            help="CSV, TSV or Parquet with the columns of training, found by name in any order; others are ignored.",
+            metavar="FILE",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            help="The file to write: .csv, .tsv (also .gz) or .parquet. Default: CSV on standard output.",
+            metavar="FILE",
+            show_default=False,
+        ),
+    ] = STDOUT,
+    force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
+    json: Json = False,
+) -> None:
+    """Predict the class of every row of a file, with a probability for each class.
+
+    The result has one row per row of the file, in its order. Its first column is `class`, the most probable class by
+    the name that it has in your data; then comes one column `p(NAME)` per class, the probability of that class.
+
+    Example: gpcnoise predict runs/first --data new.csv --out predictions.csv
+    """
+    from gpcnoise_cli.data.table_file import check_file
+    from gpcnoise_cli.experiments.prediction_file import check_target, csv_blocks, write_predictions
+    from gpcnoise_cli.experiments.trained import load_trained, predict_file
+
+    if json and out == STDOUT:
+        raise UsageError("--json describes the predictions, which then go to a file; give --out FILE too.")
+    check_file(data)
+    if out != STDOUT:
+        check_target(out, force=force)
+        if out.exists() and out.samefile(data):
+            raise UsageError(f"--out {out} is the file that --data reads; choose another name.")
+
+    with stop_on_signal() as stop_requested:
+        trained = load_trained(run_dir)
+        counts = [0] * len(trained.class_names)
+        blocks = _followed(predict_file(trained, data), counts, stop_requested)
+        if out == STDOUT:
+            for text in csv_blocks(blocks, trained.class_names):
+                sys.stdout.write(text)
+            return
+        write_predictions(out, blocks, trained.class_names)
+    if json:
+        classes = [{"class": name, "rows": count} for name, count in zip(trained.class_names, counts, strict=True)]
+        emit_json({"run_dir": run_dir, "data": data, "out": out, "rows": sum(counts), "classes": classes})
+    else:
+        found = ", ".join(f"{name}: {count}" for name, count in zip(trained.class_names, counts, strict=True))
+        say(f"predicted {sum(counts)} rows ({found}); saved in {out}")
+
+
+def _followed(
+    blocks: Iterator[np.ndarray], counts: list[int], stop_requested: Callable[[], bool]
+) -> Iterator[np.ndarray]:
+    """Pass blocks on, count the predicted classes, show how far it is, and heed a request to stop."""
+    with stderr().status("predicting") as status:
+        for probabilities in blocks:
+            if stop_requested():
+                raise KeyboardInterrupt
+            for winner in probabilities.argmax(axis=1).tolist():
+                counts[winner] += 1
+            status.update(f"predicting: {sum(counts)} rows")
+            yield probabilities
