@@ -30,6 +30,7 @@ app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(config.config)
 app.add_typer(data.app, name="data")
+app.add_typer(reproduce.app, name="reproduce")
 app.command()(doctor.doctor)
 
 

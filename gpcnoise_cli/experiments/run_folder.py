@@ -3,6 +3,7 @@
 config.yaml      the composed configuration          metrics.json   the result, present once the run is finished
 curve.csv        test metrics along training         model.npz/json the trained model
 log.txt          what happened, with times           checkpoint.npz while the run is unfinished
+probabilities.npz  of the test rows, where asked for
 """
 
 from __future__ import annotations
@@ -15,10 +16,12 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gpcnoise_cli.config.compose import from_yaml, to_yaml
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
-from gpcnoise_cli.files import write_text
+from gpcnoise_cli.files import write_atomically, write_text
 from gpcnoise_cli.training.events import CurvePoint
 
 RUNS = Path("runs")
@@ -39,6 +42,10 @@ class RunFolder:
     @property
     def metrics(self) -> Path:
         return self.path / "metrics.json"
+
+    @property
+    def probabilities(self) -> Path:
+        return self.path / "probabilities.npz"
 
     @classmethod
     def create(cls, config: TrainConfig) -> RunFolder:
@@ -65,6 +72,19 @@ class RunFolder:
         writer.writerows(point.to_dict() for point in curve)
         write_text(self.path / "curve.csv", text.getvalue())
 
+    def read_curve(self) -> list[CurvePoint]:
+        """The points written so far; none where no measurement was taken yet."""
+        path = self.path / "curve.csv"
+        if not path.is_file():
+            return []
+        with path.open(encoding="utf-8", newline="") as stream:
+            return [CurvePoint(**{key: _number(text) for key, text in row.items()}) for row in csv.DictReader(stream)]
+
+    def write_probabilities(self, probabilities: np.ndarray, y: np.ndarray) -> None:
+        """The class probabilities of the test rows with their labels, so that a new metric needs no retraining."""
+        arrays = {"probabilities": np.asarray(probabilities, np.float32), "y": np.asarray(y, np.int32)}
+        write_atomically(self.probabilities, lambda stream: np.savez_compressed(stream, **arrays))
+
     def write_metrics(self, result: dict[str, Any]) -> None:
         write_text(self.metrics, json.dumps(result, indent=1) + "\n")
 
@@ -76,6 +96,11 @@ class RunFolder:
             return dict(json.loads(self.metrics.read_text(encoding="utf-8")))
         except ValueError as error:
             raise GpcnoiseError(f"{self.metrics} is damaged ({error}); run `gpcnoise evaluate` anew.") from error
+
+
+def _number(text: str) -> Any:
+    """A value of curve.csv: whole, with a point, or absent."""
+    return None if text == "" else int(text) if text.lstrip("-").isdigit() else float(text)
 
 
 def _claim(path: Path) -> Path:

@@ -69,6 +69,7 @@ def run_training(
     resume: bool = False,
     events: TrainingEvents | None = None,
     stop_requested: Callable[[], bool] = lambda: False,
+    keep_probabilities: bool = False,
 ) -> dict[str, Any]:
     """Train, score, save; returns the result (DESIGN: the JSON of `train`). Raises `Interrupted` when asked to stop.
 
@@ -93,6 +94,8 @@ def run_training(
         trainer.train()
         probabilities = trainer.probabilities(split.X_test)
         save_model(folder.path, config, model, split, versions())
+    if keep_probabilities:
+        folder.write_probabilities(probabilities, split.y_test)
     metrics = evaluate(probabilities, split.y_test)
     result = {
         **describe(config, split),

@@ -1,0 +1,213 @@
+"""Showing and running a campaign of cells, for every command that has one: the plan, the live display, the exit code.
+
+On a terminal each worker has its line with a bar, above a line for the whole; elsewhere each finished cell is a line.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpcnoise_cli.cli.console import say, stderr
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.experiments.campaign import Campaign, CampaignEvents, Report
+from gpcnoise_cli.experiments.cell import Cell
+from gpcnoise_cli.experiments.cost import Estimator
+from gpcnoise_cli.experiments.ledger import Ledger
+from gpcnoise_cli.experiments.outcome import Progress
+from gpcnoise_cli.experiments.runner import LocalRunner, default_workers
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+Workers = Annotated[
+    int | None,
+    typer.Option("--workers", help="Cells computed at a time. Default: one per core.", metavar="N", show_default=False),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what is done, what is to do and how long it would take.")]
+RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try cells again that are recorded as failed.")]
+Shard = Annotated[str | None, typer.Option("--shard", help="Only part I of N, for several machines.", metavar="I/N")]
+KeepProbabilities = Annotated[
+    bool, typer.Option("--keep-probabilities", help="Keep the test-set probabilities beside each result (npz).")
+]
+
+
+def number_of_workers(asked: int | None, cells: int) -> int:
+    if asked is not None and asked < 1:
+        raise UsageError(f"--workers must be at least 1, not {asked}.")
+    return asked if asked is not None else default_workers(cells)
+
+
+def run_campaign(
+    cells: Sequence[Cell], ledger: Ledger, workers: int, estimator: Estimator, *, keep_probabilities: bool = False
+) -> Report:
+    """Compute the cells with a display on stderr; Ctrl-C and SIGTERM stop the workers politely."""
+    from gpcnoise_cli.cli.interruption import stop_on_signal
+
+    runner = LocalRunner(ledger, workers, keep_probabilities=keep_probabilities)
+    say(f"computing {len(cells)} cells with {workers} workers of {runner.threads} threads, into {ledger.folder}")
+    with stop_on_signal() as stop_requested, _display(cells, workers, estimator) as events:
+        return Campaign(cells, ledger, runner, events, stop_requested).run()
+
+
+def exit_code(report: Report, command: str) -> int:
+    """Say how a campaign ended that did not do everything, and the exit code for it."""
+    if report.interrupted:
+        say(f"stopped; what is done is kept, and unfinished cells go on from their checkpoints: {command}")
+        return 130
+    for cell, reason in report.failed.items():
+        say(f"failed: {cell.name}: {reason}")
+    return 1 if report.failed else 0
+
+
+def describe_estimates(cells: Sequence[Cell], estimator: Estimator, workers: int) -> dict[str, Any]:
+    """How long the cells would take, and on what the figures rest."""
+    estimates = [estimator.estimate(cell) for cell in cells]
+    total = sum(estimate.seconds for estimate in estimates)
+    return {
+        "cells": len(cells),
+        "workers": workers,
+        "seconds": round(total / workers, 1),
+        "basis": dict(Counter(estimate.basis for estimate in estimates)),
+    }
+
+
+def duration(seconds: float) -> str:
+    """`45 s`, `12 min`, `3 h 20 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+class Forecast:
+    """The time left, from the estimates as corrected by how long the cells finished here really took."""
+
+    def __init__(self, cells: Sequence[Cell], workers: int, estimator: Estimator) -> None:
+        self.estimator, self.workers = estimator, workers
+        self.open = {cell: estimator.estimate(cell).seconds for cell in cells}
+        self.began: dict[Cell, float] = {}
+        self.expected, self.taken = 0.0, 0.0
+
+    def finished(self, cell: Cell, record: Mapping[str, Any]) -> None:
+        self.estimator.learn(record)
+        expected = self.open.pop(cell, 0.0)
+        if cell in self.began:
+            self.expected += expected
+            self.taken += time.monotonic() - self.began[cell]
+            self.open = {left: self.estimator.estimate(left).seconds for left in self.open}
+
+    def given_up(self, cell: Cell) -> None:
+        self.open.pop(cell, None)
+
+    def seconds_left(self, running: Mapping[Cell, Progress]) -> float:
+        correction = self.taken / self.expected if self.expected else 1.0
+        left = 0.0
+        for cell, seconds in self.open.items():
+            part_left = 1.0
+            if cell in running:
+                self.began.setdefault(cell, time.monotonic())
+                progress = running[cell]
+                part_left = 1 - (progress.step or 0) / progress.iterations if progress.iterations else 1.0
+            left += seconds * correction * part_left
+        return left / max(1, min(self.workers, len(self.open)))
+
+
+class PlainDisplay(CampaignEvents):
+    """One line per finished or failed cell: readable in a log file."""
+
+    def __init__(self, forecast: Forecast, total: int) -> None:
+        self.forecast, self.total, self.done = forecast, total, 0
+        self.left_seconds = 0.0
+
+    def finished(self, cell: Cell, record: Mapping[str, Any], left: int) -> None:
+        self.done += 1
+        self.forecast.finished(cell, record)
+        self._show(f"[{self.done}/{self.total}] {result_line(cell, record)}{self._eta(left)}")
+
+    def failed(self, cell: Cell, reason: str, again: bool) -> None:
+        if not again:
+            self.done += 1
+            self.forecast.given_up(cell)
+        self._show(f"{cell.label}: {'trying again' if again else 'failed'}: {reason}")
+
+    def message(self, text: str) -> None:
+        self._show(text)
+
+    def tick(self, running: Mapping[Cell, Progress], left: int) -> None:
+        self.left_seconds = self.forecast.seconds_left(running)
+
+    def _eta(self, left: int) -> str:
+        return f"; about {duration(self.left_seconds)} left" if left and self.left_seconds else ""
+
+    def _show(self, line: str) -> None:
+        say(line)
+
+
+class LiveDisplay(PlainDisplay):
+    """A bar for each worker and one for the whole."""
+
+    def __init__(self, forecast: Forecast, total: int) -> None:
+        super().__init__(forecast, total)
+        from rich.progress import BarColumn, TextColumn
+        from rich.progress import Progress as Bars
+
+        self.bars = Bars(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[count]}"),
+            TextColumn("{task.fields[note]}"),
+            console=stderr(),
+        )
+        self.whole = self.bars.add_task("all cells", total=total, count=f"0/{total}", note="")
+        self.lines: dict[Cell, TaskID] = {}
+
+    def tick(self, running: Mapping[Cell, Progress], left: int) -> None:
+        super().tick(running, left)
+        for cell in [cell for cell in self.lines if cell not in running]:
+            self.bars.remove_task(self.lines.pop(cell))
+        for cell, progress in running.items():
+            if cell not in self.lines:
+                self.lines[cell] = self.bars.add_task(cell.label, total=None, count="", note="")
+            self.bars.update(self.lines[cell], **_bar_of(progress))
+        note = f"about {duration(self.left_seconds)} left"
+        self.bars.update(self.whole, completed=self.done, count=f"{self.done}/{self.total}", note=note)
+
+    def _show(self, line: str) -> None:
+        self.bars.console.print(line)
+
+
+def _bar_of(progress: Progress) -> dict[str, Any]:
+    if progress.step is None:
+        return {"note": "starting"}
+    test = f"acc {progress.acc:.2f}% nll {progress.nll:.4f}" if progress.acc is not None else ""
+    return {
+        "completed": progress.step,
+        "total": progress.iterations,
+        "count": f"{progress.step}/{progress.iterations}",
+        "note": test,
+    }
+
+
+def result_line(cell: Cell, record: Mapping[str, Any]) -> str:
+    return (
+        f"{cell.label}: acc {record.get('acc', float('nan')):.2f}% nll {record.get('nll', float('nan')):.4f} "
+        f"({duration(record.get('seconds', 0.0))})"
+    )
+
+
+@contextmanager
+def _display(cells: Sequence[Cell], workers: int, estimator: Estimator) -> Iterator[CampaignEvents]:
+    forecast = Forecast(cells, workers, estimator)
+    if not sys.stderr.isatty():
+        yield PlainDisplay(forecast, len(cells))
+        return
+    live = LiveDisplay(forecast, len(cells))
+    with live.bars:
+        yield live

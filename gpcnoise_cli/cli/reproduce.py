@@ -1,0 +1,215 @@
+"""`gpcnoise reproduce`: the experiments of the paper, each by one command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpcnoise_cli.cli.console import emit_json, print_table, say
+from gpcnoise_cli.cli.options import Json
+from gpcnoise_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.experiments.campaign import Report
+    from gpcnoise_cli.experiments.cost import Estimator
+    from gpcnoise_cli.experiments.ledger import Ledger
+    from gpcnoise_cli.experiments.uci import Plan
+
+app = typer.Typer(
+    name="reproduce",
+    help="Compute the paper's experiments anew: resumable, crash-safe, on all cores.",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    no_args_is_help=True,
+)
+
+# Coordinates of the grid: each has its option, and an override would file results under a wrong name.
+_COORDINATES = {
+    "experiment": "--preset",
+    "dataset": "--datasets",
+    "likelihood": "--likelihoods",
+    "kernel": "--kernel",
+    "protocol": "--protocol",
+    "split": "--splits",
+    "iterations": "--iterations",
+    "out": "--results",
+}
+
+_GRID = "Grid"
+_WORK = "Work"
+
+
+def _option(*names: str, help: str, panel: str = _GRID, **more: Any) -> Any:
+    return typer.Option(*names, help=help, rich_help_panel=panel, **more)
+
+
+@app.command()
+def uci(
+    kernel: Annotated[str, _option("--kernel", help="rbf (Tables II to IV) or matern52+rbf (Table V).")] = "rbf",
+    preset: Annotated[str, _option("--preset", help="paper (to the letter, 10000 steps) or fast.")] = "paper",
+    protocol: Annotated[str, _option("--protocol", help="paper (row number as a feature) or clean.")] = "paper",
+    datasets: Annotated[
+        str | None, _option("--datasets", help="Names between commas. Default: all 19.", show_default=False)
+    ] = None,
+    likelihoods: Annotated[
+        str | None,
+        _option("--likelihoods", help="Of step, probit, logit, softmax. Default: all.", show_default=False),
+    ] = None,
+    splits: Annotated[str, _option("--splits", help="Numbers and ranges, such as 0-9 or 0,2,5-7.")] = "0-9",
+    all_likelihoods: Annotated[
+        bool, _option("--all-likelihoods", help="GPCsm on binary sets too, where the paper prints NA.")
+    ] = False,
+    iterations: Annotated[
+        str | None, _option("--iterations", help="Fewer steps than the preset's; filed apart.", metavar="STEPS")
+    ] = None,
+    results: Annotated[
+        Path | None, _option("--results", help="Where results are filed. Default: results.", panel=_WORK)
+    ] = None,
+    workers: Annotated[
+        int | None, _option("--workers", help="Cells computed at a time. Default: one per core.", panel=_WORK)
+    ] = None,
+    dry_run: Annotated[
+        bool, _option("--dry-run", help="Say what is done, what is to do, and how long it will take.", panel=_WORK)
+    ] = False,
+    retry_failed: Annotated[
+        bool, _option("--retry-failed", help="Try cells again that are recorded as failed.", panel=_WORK)
+    ] = False,
+    shard: Annotated[
+        str | None, _option("--shard", help="Only part I of N, for several machines.", metavar="I/N", panel=_WORK)
+    ] = None,
+    keep_probabilities: Annotated[
+        bool, _option("--keep-probabilities", help="Keep the test-set probabilities beside each result.", panel=_WORK)
+    ] = False,
+    json: Json = False,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="Hydra overrides for every cell; filed apart.", show_default=False),
+    ] = None,
+) -> None:
+    """The UCI benchmark of Tables II to V; what is done already is not computed again.
+
+    Example: gpcnoise reproduce uci --datasets waveform,twonorm --splits 0-1 --iterations 200 --workers 2
+    """
+    from gpcnoise_cli.config.quoting import assign
+    from gpcnoise_cli.data.registry import UCI_NAMES
+    from gpcnoise_cli.experiments.cost import Estimator
+    from gpcnoise_cli.experiments.grid import Grid, parse_names, parse_numbers, take_shard
+    from gpcnoise_cli.experiments.uci import Plan, check_sets, ledger_for, present_sets
+    from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec
+
+    settings = list(overrides or ())
+    _refuse_coordinates(settings)
+    asked = parse_names(datasets) if datasets is not None else UCI_NAMES
+    check_sets(asked)
+    chosen = parse_names(likelihoods) if likelihoods is not None else tuple(LIKELIHOODS)
+    for name in chosen:
+        likelihood_spec(name)
+    here, absent = present_sets(asked)
+    for name in absent:
+        say(f"{name} is not here and is left out; get it by: gpcnoise data fetch {name}")
+    if not here or not chosen:
+        raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`).")
+    grid = Grid(
+        preset,
+        protocol,
+        kernel,
+        tuple(here),
+        chosen,
+        parse_numbers(splits, "--splits"),
+        (*([assign("iterations", iterations)] if iterations is not None else []), *settings),
+        all_likelihoods,
+    )
+    ledger = ledger_for(grid, results)
+    plan = Plan.of(take_shard(grid.cells(), shard), ledger)
+    plan.refuse_other_settings(ledger.folder)
+    estimator = Estimator.from_records(record for _, record in ledger.records())
+    if dry_run:
+        _print_plan(plan, ledger, estimator, workers, retry_failed, json)
+        return
+    _compute(plan, ledger, estimator, workers, retry_failed, keep_probabilities, json, absent)
+
+
+def _refuse_coordinates(overrides: list[str]) -> None:
+    for text in overrides:
+        key = text.partition("=")[0].lstrip("+~")
+        if key in _COORDINATES:
+            raise UsageError(f"{text!r}: give {_COORDINATES[key]} instead, so that the result is filed under its name.")
+
+
+def _print_plan(
+    plan: Plan, ledger: Ledger, estimator: Estimator, workers: int | None, retry_failed: bool, json: bool
+) -> None:
+    from gpcnoise_cli.cli.campaign import describe_estimates, duration, number_of_workers
+    from gpcnoise_cli.experiments.ledger import State
+
+    to_do = plan.to_do(retry_failed)
+    count = {state.value: len(plan.in_state(state)) for state in (State.DONE, State.OPEN, State.FAILED)}
+    forecast = describe_estimates(to_do, estimator, number_of_workers(workers, len(to_do)))
+    if json:
+        cells = [{"name": cell.name, "state": plan.entries[cell].state.value} for cell in plan.cells]
+        emit_json({"folder": str(ledger.folder), **count, "estimate": forecast, "cells": cells})
+        return
+    rows = []
+    for cell in plan.cells:
+        entry = plan.entries[cell]
+        estimate = estimator.estimate(cell) if cell in to_do else None
+        time = (duration(estimate.seconds), estimate.basis) if estimate else (None, (entry.record or {}).get("reason"))
+        rows.append(
+            (cell.config.dataset.name, cell.config.likelihood.name, cell.config.split, entry.state.value, *time)
+        )
+    print_table(("set", "likelihood", "split", "state", "time", "by"), rows)
+    basis = ", ".join(f"{number} by {name}" for name, number in forecast["basis"].items())
+    say(
+        f"{ledger.folder}: {', '.join(f'{number} {state}' for state, number in count.items())}; "
+        f"about {duration(forecast['seconds'])} with {forecast['workers']} workers" + (f" ({basis})." if basis else ".")
+    )
+
+
+def _compute(
+    plan: Plan,
+    ledger: Ledger,
+    estimator: Estimator,
+    workers: int | None,
+    retry_failed: bool,
+    keep_probabilities: bool,
+    json: bool,
+    absent: list[str],
+) -> None:
+    from gpcnoise_cli.cli.campaign import exit_code, number_of_workers, run_campaign
+    from gpcnoise_cli.experiments.campaign import Report
+    from gpcnoise_cli.experiments.ledger import State
+
+    to_do, done = plan.to_do(retry_failed), plan.in_state(State.DONE)
+    failed_before = [cell for cell in plan.in_state(State.FAILED) if cell not in to_do]
+    say(f"{len(done)} of {len(plan.cells)} cells are done already, {len(to_do)} are to do.")
+    if failed_before:
+        say(f"{len(failed_before)} cells failed before and are left out; --retry-failed tries them again.")
+    report = Report()
+    if to_do:
+        number = number_of_workers(workers, len(to_do))
+        report = run_campaign(to_do, ledger, number, estimator, keep_probabilities=keep_probabilities)
+    _print_results(plan, ledger, report, json, absent)
+    code = exit_code(report, "run the same command again") or (1 if failed_before else 0)
+    if code:
+        raise typer.Exit(code)
+
+
+def _print_results(plan: Plan, ledger: Ledger, report: Report, json: bool, absent: list[str]) -> None:
+    found = {cell: ledger.look_up(cell).record for cell in plan.cells}
+    results = {cell: record for cell, record in found.items() if record is not None and "acc" in record}
+    if json:
+        emit_json(
+            {
+                "folder": str(ledger.folder),
+                "computed": [cell.name for cell in report.computed],
+                "failed": {cell.name: reason for cell, reason in report.failed.items()},
+                "absent": absent,
+                "interrupted": report.interrupted,
+                "cells": list(results.values()),
+            }
+        )
+        return
+    keys = ("dataset", "method", "split", "acc", "nll", "steps", "train_seconds")
+    rows = [[record.get(key) for key in keys] for record in results.values()]
+    print_table(keys, [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in rows])

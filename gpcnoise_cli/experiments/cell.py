@@ -1,0 +1,93 @@
+"""A cell: one training run of a grid, with all that is needed to compute it anywhere and to file its result.
+
+Two cells are the same run when their digests are: a hash over the composed configuration, without what changes only
+where and how fast it is computed.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gpcnoise_cli.config.compose import from_yaml
+from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.errors import UsageError
+
+# Where a run writes, on what it runs and how often it saves: none of it is part of what was asked.
+NEUTRAL_KEYS = frozenset({"out", "runtime.threads", "runtime.device", "runtime.checkpoint_seconds"})
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training run; `name` is the place of its result in the ledger, without the ending."""
+
+    name: str
+    digest: str
+    config: TrainConfig = field(compare=False)
+
+    @classmethod
+    def of(cls, name: str, config: TrainConfig) -> Cell:
+        return cls(name, digest_of(config), config)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "config": stored_config(self.config)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Cell:
+        return cls.of(stored["name"], read_config(stored["config"], origin=f"the cell {stored['name']}"))
+
+    @property
+    def label(self) -> str:
+        """For people: what distinguishes this cell from its neighbours."""
+        return f"{self.config.dataset.name} {self.config.likelihood.name} split {self.config.split}"
+
+
+def settings_of(config: TrainConfig) -> dict[str, Any]:
+    """Every setting that is part of what was asked, by its dotted key."""
+    return {key: value for key, value in _flatten(dataclasses.asdict(config)) if key not in NEUTRAL_KEYS}
+
+
+def digest_of(config: TrainConfig) -> str:
+    text = json.dumps(settings_of(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def stored_config(config: TrainConfig) -> dict[str, Any]:
+    """The configuration as plain values for JSON, without the run folder."""
+    return {key: value for key, value in dataclasses.asdict(config).items() if key != "out"}
+
+
+def read_config(stored: Mapping[str, Any], origin: str) -> TrainConfig:
+    """The configuration that `stored_config` wrote; settings that are newer than it get the schema's defaults."""
+    return from_yaml(json.dumps(stored, ensure_ascii=False), origin=origin)
+
+
+def same_settings(cell: Cell, record: Mapping[str, Any]) -> bool:
+    """Whether a record belongs to this very cell.
+
+    The digest decides, except that a record may be older than a setting added since: then its configuration, completed
+    with the defaults that mean "as before", is compared.
+    """
+    if record.get("digest") == cell.digest:
+        return True
+    try:
+        return digest_of(read_config(record["config"], origin="the record")) == cell.digest
+    except (KeyError, TypeError, UsageError):
+        return False
+
+
+def differences(config: TrainConfig, reference: TrainConfig) -> dict[str, Any]:
+    """The settings of `config` that are not those of `reference`."""
+    before = settings_of(reference)
+    return {key: value for key, value in settings_of(config).items() if value != before[key]}
+
+
+def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    flat: list[tuple[str, Any]] = []
+    for key, value in tree.items():
+        flat += _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(prefix + key, value)]
+    return flat
