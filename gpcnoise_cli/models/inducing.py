@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,6 +11,7 @@ from gpcnoise_cli.errors import UsageError
 
 # k-means needs a picture of the data, not all of it: 50 rows a centre, within these limits.
 ROWS_PER_CENTRE, LEAST_ROWS, MOST_ROWS = 50, 5_000, 50_000
+MINIBATCH = 2048
 
 
 def start_inducing_points(X: NDArray[np.floating], m: int, seed: int) -> NDArray[np.float64]:
@@ -19,15 +22,22 @@ def start_inducing_points(X: NDArray[np.floating], m: int, seed: int) -> NDArray
             f"{m} inducing points are more than the {n} training rows; choose --inducing {n} or less "
             "(a third of the rows is plenty)."
         )
-    from sklearn.cluster import MiniBatchKMeans
+    from sklearn.cluster import KMeans, MiniBatchKMeans
+    from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 
     sample = min(n, int(np.clip(ROWS_PER_CENTRE * m, LEAST_ROWS, MOST_ROWS)))
     rng = np.random.default_rng(seed)
     rows = X if sample == n else X[np.sort(rng.choice(n, size=sample, replace=False))]
     rows = np.asarray(rows, dtype=np.float64)
-    with threadpool_limits(limits=1):  # the same centres on any number of cores
-        means = MiniBatchKMeans(m, batch_size=2048, n_init=1, max_iter=50, random_state=seed).fit(rows)
+    # Few rows need no minibatches, which would let centres coincide when there are almost as many as rows.
+    means = MiniBatchKMeans(m, batch_size=MINIBATCH, n_init=1, max_iter=50, random_state=seed)
+    if sample <= MINIBATCH:
+        means = KMeans(m, n_init=1, max_iter=50, random_state=seed)
+    # One thread: the same centres on any number of cores. The warning is of repeated rows; `_distinct` sees to them.
+    with threadpool_limits(limits=1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        means.fit(rows)
     return _distinct(np.asarray(means.cluster_centers_, dtype=np.float64), rng)
 
 

@@ -64,4 +64,6 @@ def in_dtype(kernel: Kernel, dtype: tf.DType) -> Kernel:
     for name, value in vars(kernel).items():
         if isinstance(value, gpflow.Parameter):
             setattr(view, name, tf.cast(value, dtype))
+        elif isinstance(value, Kernel):  # a kernel around another one, such as Periodic
+            setattr(view, name, in_dtype(value, dtype))
     return view

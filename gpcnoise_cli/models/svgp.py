@@ -7,6 +7,8 @@ GPflow's own conditional. With one kernel per class the fused conditional runs c
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import gpflow
 import numpy as np
 import tensorflow as tf
@@ -77,8 +79,12 @@ class FusedSVGP(gpflow.models.SVGP):
         kernel = kernel or self.kernel
         K_mm = self._regularised(kernel(self.Z))
         X, Z = tf.cast(X, self.work), tf.cast(self.Z, self.work)
-        view = kernel if self.work == self.exact else in_dtype(kernel, self.work)
-        return K_mm, view(Z, X), view(X, full_cov=False)
+        if self.work == self.exact:
+            return K_mm, kernel(Z, X), kernel(X, full_cov=False)
+        view = in_dtype(kernel, self.work)
+        # Some GPflow kernels make their constants in the default float.
+        with gpflow.config.as_context(replace(gpflow.config.config(), float=self.work.as_numpy_dtype)):
+            return K_mm, view(Z, X), view(X, full_cov=False)
 
     def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(μ, ν), each [N, C], in the work dtype."""

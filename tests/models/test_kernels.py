@@ -1,0 +1,100 @@
+"""Kernels by name with the paper's start values, and the view of a kernel in another precision."""
+
+from __future__ import annotations
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from numpy.testing import assert_allclose
+
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.models.kernels import KERNELS, build_kernel, in_dtype, start_lengthscale
+
+CLASSES = {"rbf": gpflow.kernels.RBF, "matern32": gpflow.kernels.Matern32, "matern52": gpflow.kernels.Matern52}
+
+
+def test_the_papers_start_is_a_tenth_of_the_root_of_d() -> None:
+    assert start_lengthscale("paper", np.zeros((3, 16))) == pytest.approx(0.4)
+
+
+def test_the_data_driven_start_is_the_median_distance() -> None:
+    X = np.random.default_rng(0).normal(size=(300, 7))
+    distances = np.sqrt(np.square(X[:, None] - X[None]).sum(-1))[np.triu_indices(300, 1)]
+    assert start_lengthscale("data", X) == pytest.approx(np.median(distances), rel=1e-10)
+
+
+def test_a_large_set_is_sampled_the_same_way_every_time() -> None:
+    X = np.random.default_rng(0).normal(size=(5000, 3))
+    start = start_lengthscale("data", X, seed=3)
+    assert start == start_lengthscale("data", X, seed=3)
+    assert start == pytest.approx(start_lengthscale("data", X, seed=4), rel=0.1)
+    assert start == pytest.approx(start_lengthscale("data", X.astype(np.float32), seed=3), rel=1e-5)
+
+
+@pytest.mark.parametrize("X", [np.ones((5, 9)), np.ones((1, 9))], ids=["equal rows", "one row"])
+def test_where_there_are_no_distances_the_root_of_d_stands_in(X: np.ndarray) -> None:
+    assert start_lengthscale("data", X) == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_single_kernels_start_at_variance_five(name: str) -> None:
+    kernel = build_kernel(name, 4, lengthscale=0.2)
+    assert type(kernel) is CLASSES[name]
+    assert kernel.variance.numpy() == pytest.approx(5.0)
+    assert kernel.lengthscales.numpy() == pytest.approx(0.2)
+
+
+def test_the_sum_starts_its_smooth_part_at_the_root_of_d() -> None:
+    kernel = build_kernel("matern52+rbf", 9, lengthscale=0.3, ard=True)
+    rough, smooth = kernel.kernels
+    assert (type(rough), type(smooth)) == (gpflow.kernels.Matern52, gpflow.kernels.RBF)
+    assert_allclose(rough.lengthscales, np.full(9, 0.3))
+    assert_allclose(smooth.lengthscales, np.full(9, 3.0))
+    assert rough.variance.numpy() == pytest.approx(5.0)
+    assert smooth.variance.numpy() == pytest.approx(5.0)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_ard_gives_each_input_its_own_lengthscale(name: str) -> None:
+    shapes = {
+        ard: {tuple(p.shape) for key, p in gpflow.utilities.parameter_dict(kernel).items() if "lengthscales" in key}
+        for ard in (False, True)
+        for kernel in [build_kernel(name, 4, lengthscale=0.2, ard=ard)]
+    }
+    assert shapes == {False: {()}, True: {(4,)}}
+
+
+def test_an_unknown_kernel_is_answered_with_the_nearest() -> None:
+    with pytest.raises(UsageError, match="did you mean 'matern52'"):
+        build_kernel("matern5", 2, lengthscale=1.0)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_a_view_in_float32_computes_there_and_its_gradients_reach_the_parameters(name: str) -> None:
+    kernel = build_kernel(name, 2, lengthscale=0.7, ard=True)
+    X = np.random.default_rng(0).normal(size=(5, 2))
+
+    def gradients(kernel_in_use: gpflow.kernels.Kernel, inputs: tf.Tensor) -> tuple[tf.Tensor, list[tf.Tensor]]:
+        value = kernel_in_use(inputs)
+        return value, tf.reduce_sum(value * tf.cast(tf.range(25), value.dtype)[:, None, None][:5, :, 0])
+
+    with tf.GradientTape(persistent=True) as tape:
+        exact, weighted = gradients(kernel, tf.constant(X))
+        low, weighted_low = gradients(in_dtype(kernel, tf.float32), tf.constant(X, tf.float32))
+    assert low.dtype == tf.float32
+    assert_allclose(low, exact, rtol=1e-5, atol=1e-6)
+    expected = tape.gradient(weighted, kernel.trainable_variables)
+    reached = tape.gradient(weighted_low, kernel.trainable_variables)
+    for ours, theirs in zip(reached, expected, strict=True):
+        assert ours.dtype == tf.float64
+        assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_a_view_leaves_the_kernel_as_it_was() -> None:
+    kernel = build_kernel("matern52+rbf", 2, lengthscale=0.7)
+    before = gpflow.utilities.read_values(kernel)
+    in_dtype(kernel, tf.float32)(tf.ones([2, 2]))
+    assert gpflow.utilities.read_values(kernel) == before
+    assert all(isinstance(part.variance, gpflow.Parameter) for part in kernel.kernels)
+    assert {v.dtype for v in kernel.trainable_variables} == {tf.float64}
