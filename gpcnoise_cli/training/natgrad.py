@@ -56,14 +56,12 @@ class NaturalOptimizer(Optimizer):
             kernel_tape.watch([*self.of_kernel, *self.of_points])
             matrices = model.kernel_matrices(X)
         q_mu = tf.convert_to_tensor(model.q_mu)
-        S = tf.matmul(self.root_inverse, self.root_inverse, transpose_a=True)
-        P = tf.cast(tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1), model.work)
-        forward = marginals(*matrices, q_mu, P)
+        forward = marginals(*matrices, q_mu, self._covariance_offset())
         mu = tf.transpose(forward.mu)
         nu = tf.transpose(model.floor_variance(forward.nu, matrices[2]))
         expectations, d_mu, d_nu = likelihood.expectation_gradients(mu, nu, Y)
         scale = model.data_scale(tf.shape(X)[0])
-        loss = self._kl(q_mu, S) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
+        loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
 
         weight = tf.cast(scale, model.work)
         back = adjoint(forward, q_mu, tf.transpose(d_mu) * weight, tf.transpose(d_nu) * weight)
@@ -94,11 +92,17 @@ class NaturalOptimizer(Optimizer):
         self.halvings.assign_add(1.0)
         return bool(self.halvings.numpy() <= MOST_HALVINGS)
 
-    def _kl(self, q_mu: tf.Tensor, S: tf.Tensor) -> tf.Tensor:
-        """KL(q(u) ‖ p(u)) in the whitened space, with log det S from the factor of the precision."""
+    def _covariance_offset(self) -> tf.Tensor:
+        """P_c = S_c − I = R⁻ᵀ R⁻¹ − I, in the work dtype."""
+        root = tf.cast(self.root_inverse, self.model.work)
+        S = tf.matmul(root, root, transpose_a=True)
+        return tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1)
+
+    def _kl(self, q_mu: tf.Tensor) -> tf.Tensor:
+        """KL(q(u) ‖ p(u)) in the whitened space; R⁻¹ gives both tr S and log det S."""
         log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(self.root_inverse)))
-        size = tf.cast(tf.size(q_mu), S.dtype)
-        return (tf.reduce_sum(tf.linalg.trace(S)) + tf.reduce_sum(tf.square(q_mu)) - size - log_det) / 2
+        trace = tf.reduce_sum(tf.square(self.root_inverse))
+        return (trace + tf.reduce_sum(tf.square(q_mu)) - tf.cast(tf.size(q_mu), q_mu.dtype) - log_det) / 2
 
     def _likelihood_gradients(
         self, X: tf.Tensor, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, scale: tf.Tensor
