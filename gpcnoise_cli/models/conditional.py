@@ -23,6 +23,7 @@ class Marginals(NamedTuple):
     mu: tf.Tensor  # [C, B]
     nu: tf.Tensor  # [C, B]
     A: tf.Tensor  # [m, B]
+    P: tf.Tensor  # [C, m, m]
     PA: tf.Tensor  # [C, m, B]
     L_inverse: tf.Tensor  # [m, m], in the dtype of K_mm
 
@@ -60,7 +61,7 @@ def marginals(K_mm: tf.Tensor, K_mn: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tens
     PA = tf.reshape(tf.matmul(tf.reshape(P, [num_classes * m, m]), A), [num_classes, m, -1])
     mu = tf.matmul(tf.cast(q_mu, work), A, transpose_a=True)
     nu = k_diag + tf.reduce_sum(A * PA, axis=1)
-    return Marginals(mu, nu, A, PA, L_inverse)
+    return Marginals(mu, nu, A, P, PA, L_inverse)
 
 
 def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tensor) -> Adjoints:
@@ -72,11 +73,29 @@ def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tenso
     weighted = tf.reshape(A * d_nu[:, None, :], [num_classes * m, -1])
     d_S = tf.reshape(tf.matmul(weighted, A, transpose_b=True), [num_classes, m, m])
     d_K_mn = tf.matmul(tf.cast(L_inverse, work), d_A, transpose_a=True)
-    inner = tf.linalg.band_part(-tf.cast(tf.matmul(d_A, A, transpose_b=True), exact), -1, 0)
-    inner = tf.linalg.set_diag(inner, tf.linalg.diag_part(inner) / 2)
+    d_q_mu = tf.matmul(A, d_mu, transpose_b=True)
+    inner = _lower_half(-tf.cast(_gradient_times_transpose(forward, q_mu, d_A, d_S, d_q_mu), exact))
     outer = tf.matmul(tf.matmul(L_inverse, inner, transpose_a=True), L_inverse)
     d_K_mm = (outer + tf.transpose(outer)) / 2
-    return Adjoints(d_K_mm, d_K_mn, tf.reduce_sum(d_nu, axis=0), tf.matmul(A, d_mu, transpose_b=True), d_S)
+    return Adjoints(d_K_mm, d_K_mn, tf.reduce_sum(d_nu, axis=0), d_q_mu, d_S)
+
+
+def _gradient_times_transpose(
+    forward: Marginals, q_mu: tf.Tensor, d_A: tf.Tensor, d_S: tf.Tensor, d_q_mu: tf.Tensor
+) -> tf.Tensor:
+    """∂A Aᵀ; with few classes from m×m products alone, since ∂A Aᵀ = 2 Σ_c P_c (A diag(∂ν^c) Aᵀ) + m (A ∂μᵀ)ᵀ."""
+    num_classes, m = forward.P.shape[0], forward.P.shape[1]
+    batch_size = d_A.shape[1]
+    if batch_size is None or num_classes * m >= batch_size:
+        return tf.matmul(d_A, forward.A, transpose_b=True)
+    through_mean = tf.matmul(tf.cast(q_mu, d_A.dtype), d_q_mu, transpose_b=True)
+    return 2 * tf.reduce_sum(tf.matmul(forward.P, d_S), axis=0) + through_mean
+
+
+def _lower_half(M: tf.Tensor) -> tf.Tensor:
+    """Φ: the lower triangle with its diagonal halved."""
+    lower = tf.linalg.band_part(M, -1, 0)
+    return tf.linalg.set_diag(lower, tf.linalg.diag_part(lower) / 2)
 
 
 @tf.custom_gradient
