@@ -10,9 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.cli.console import say, stderr
 from gpcnoise_cli.errors import UsageError
@@ -25,17 +23,6 @@ from gpcnoise_cli.experiments.runner import LocalRunner, default_workers
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
-
-Workers = Annotated[
-    int | None,
-    typer.Option("--workers", help="Cells computed at a time. Default: one per core.", metavar="N", show_default=False),
-]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what is done, what is to do and how long it would take.")]
-RetryFailed = Annotated[bool, typer.Option("--retry-failed", help="Try cells again that are recorded as failed.")]
-Shard = Annotated[str | None, typer.Option("--shard", help="Only part I of N, for several machines.", metavar="I/N")]
-KeepProbabilities = Annotated[
-    bool, typer.Option("--keep-probabilities", help="Keep the test-set probabilities beside each result (npz).")
-]
 
 
 def number_of_workers(asked: int | None, cells: int) -> int:

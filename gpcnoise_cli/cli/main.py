@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.cli import config, data, doctor, evaluate, predict, reproduce, train
+from gpcnoise_cli.cli import config, data, doctor, evaluate, predict, reproduce, sweep, tables, train
 from gpcnoise_cli.errors import GpcnoiseError
 
 app = typer.Typer(
@@ -30,7 +30,9 @@ app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(config.config)
 app.add_typer(data.app, name="data")
+app.command()(sweep.sweep)
 app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(tables.app, name="tables")
 app.command()(doctor.doctor)
 
 

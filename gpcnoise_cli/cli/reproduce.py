@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from gpcnoise_cli.experiments.campaign import Report
     from gpcnoise_cli.experiments.cost import Estimator
     from gpcnoise_cli.experiments.ledger import Ledger
-    from gpcnoise_cli.experiments.uci import Plan
+    from gpcnoise_cli.experiments.plan import Plan
 
 app = typer.Typer(
     name="reproduce",
@@ -37,7 +38,6 @@ _COORDINATES = {
 }
 
 _GRID = "Grid"
-_WORK = "Work"
 
 
 def _option(*names: str, help: str, panel: str = _GRID, **more: Any) -> Any:
@@ -64,23 +64,13 @@ def uci(
         str | None, _option("--iterations", help="Fewer steps than the preset's; filed apart.", metavar="STEPS")
     ] = None,
     results: Annotated[
-        Path | None, _option("--results", help="Where results are filed. Default: results.", panel=_WORK)
+        Path | None, _option("--results", help="Where results are filed. Default: results.", panel="Work")
     ] = None,
-    workers: Annotated[
-        int | None, _option("--workers", help="Cells computed at a time. Default: one per core.", panel=_WORK)
-    ] = None,
-    dry_run: Annotated[
-        bool, _option("--dry-run", help="Say what is done, what is to do, and how long it will take.", panel=_WORK)
-    ] = False,
-    retry_failed: Annotated[
-        bool, _option("--retry-failed", help="Try cells again that are recorded as failed.", panel=_WORK)
-    ] = False,
-    shard: Annotated[
-        str | None, _option("--shard", help="Only part I of N, for several machines.", metavar="I/N", panel=_WORK)
-    ] = None,
-    keep_probabilities: Annotated[
-        bool, _option("--keep-probabilities", help="Keep the test-set probabilities beside each result.", panel=_WORK)
-    ] = False,
+    workers: Workers = None,
+    dry_run: DryRun = False,
+    retry_failed: RetryFailed = False,
+    shard: Shard = None,
+    keep_probabilities: KeepProbabilities = False,
     json: Json = False,
     overrides: Annotated[
         list[str] | None,
@@ -95,7 +85,8 @@ def uci(
     from gpcnoise_cli.data.registry import UCI_NAMES
     from gpcnoise_cli.experiments.cost import Estimator
     from gpcnoise_cli.experiments.grid import Grid, parse_names, parse_numbers, take_shard
-    from gpcnoise_cli.experiments.uci import Plan, check_sets, ledger_for, present_sets
+    from gpcnoise_cli.experiments.plan import Plan
+    from gpcnoise_cli.experiments.uci import check_sets, ledger_for, present_sets
     from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec
 
     settings = list(overrides or ())
@@ -210,6 +201,12 @@ def _print_results(plan: Plan, ledger: Ledger, report: Report, json: bool, absen
             }
         )
         return
-    keys = ("dataset", "method", "split", "acc", "nll", "steps", "train_seconds")
-    rows = [[record.get(key) for key in keys] for record in results.values()]
-    print_table(keys, [[f"{v:.4f}" if isinstance(v, float) else v for v in row] for row in rows])
+    from gpcnoise_cli.cli.tables import print_tables
+    from gpcnoise_cli.reporting.measured import collect
+    from gpcnoise_cli.reporting.published import METRICS
+    from gpcnoise_cli.reporting.uci_tables import metric_table
+
+    config = plan.cells[0].config
+    measured = collect(ledger.folder, config.protocol, config.kernel.name)
+    names = {cell.config.dataset.name for cell in plan.cells}
+    print_tables([metric_table(metric, measured).only(names) for metric in METRICS])

@@ -28,17 +28,20 @@ class Cell:
     name: str
     digest: str
     config: TrainConfig = field(compare=False)
+    departures: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    """The settings that are not its preset's, so that a shortened run says of itself that it is one."""
 
     @classmethod
-    def of(cls, name: str, config: TrainConfig) -> Cell:
-        return cls(name, digest_of(config), config)
+    def of(cls, name: str, config: TrainConfig, departures: Mapping[str, Any] | None = None) -> Cell:
+        return cls(name, digest_of(config), config, dict(departures or {}))
 
     def to_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "config": stored_config(self.config)}
+        return {"name": self.name, "config": stored_config(self.config), "departures": dict(self.departures)}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Cell:
-        return cls.of(stored["name"], read_config(stored["config"], origin=f"the cell {stored['name']}"))
+        config = read_config(stored["config"], origin=f"the cell {stored['name']}")
+        return cls.of(stored["name"], config, stored["departures"])
 
     @property
     def label(self) -> str:

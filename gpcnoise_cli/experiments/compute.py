@@ -73,6 +73,7 @@ def compute_cell(
         "threads": config.runtime.threads,
         "host": host(),
         "commit": commit(),
+        "departures": dict(cell.departures),
         "config": stored_config(cell.config),
         "digest": cell.digest,
     }

@@ -20,7 +20,7 @@ from gpcnoise_cli.data.registry import DATASETS
 from gpcnoise_cli.experiments.cell import Cell
 from gpcnoise_cli.likelihoods.registry import num_latent_functions
 
-# Importing TensorFlow, reading the data, k-means, compiling.
+# Importing TensorFlow, reading the data, k-means, scoring; where nothing was measured yet.
 START_SECONDS = 12.0
 # How much of the speed of one large product a training step reaches on a CPU; measured, and only the last resort.
 EFFICIENCY = 0.35
@@ -54,6 +54,7 @@ class Estimator:
     same_set: dict[tuple[Any, ...], list[float]] = field(default_factory=dict)
     similar: dict[tuple[Any, ...], list[float]] = field(default_factory=dict)
     rates: list[float] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
     _model_rate: float | None = None
 
     @classmethod
@@ -75,23 +76,25 @@ class Estimator:
             return
         if step_seconds <= 0:
             return
+        if not record.get("resumed") and record.get("seconds"):
+            self.starts.append(record["seconds"] - record.get("train_seconds", 0.0))
         self.same_set.setdefault(plan, []).append(steps * step_seconds)
         self.similar.setdefault((latent, *size), []).append(step_seconds)
         self.rates.append(flops_per_step(latent, record["inducing"], batch) / step_seconds)
 
     def estimate(self, cell: Cell) -> Estimate:
-        config = cell.config
+        config, start = cell.config, median(self.starts) if self.starts else START_SECONDS
         size = (config.inducing, config.batch_size, config.optimizer.name, config.kernel.name)
         latent = num_latent_functions(config.likelihood.name, DATASETS[config.dataset.name].num_classes or 2)
         plan = (config.dataset.name, config.likelihood.name, config.iterations, *size)
         if plan in self.same_set:
-            return Estimate(START_SECONDS + median(self.same_set[plan]), "same set")
+            return Estimate(start + median(self.same_set[plan]), "same set")
         kind = (latent, *size)
         if kind in self.similar:
-            return Estimate(START_SECONDS + config.iterations * median(self.similar[kind]), "similar cells")
+            return Estimate(start + config.iterations * median(self.similar[kind]), "similar cells")
         if self.rates:
-            return Estimate(START_SECONDS + flops_of(config) / median(self.rates), "scaled")
-        return Estimate(START_SECONDS + flops_of(config) / self._rate(), "model")
+            return Estimate(start + flops_of(config) / median(self.rates), "scaled")
+        return Estimate(start + flops_of(config) / self._rate(), "model")
 
     def _rate(self) -> float:
         if self._model_rate is None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -38,9 +38,10 @@ class Grid:
 
     def cells(self) -> list[Cell]:
         # One composition per likelihood: the other coordinates are single values that need none (and a test of that).
+        departures = self.departures()
         bases = {likelihood: self._compose(likelihood, self.overrides) for likelihood in self.likelihoods}
         cells = [
-            self._cell(bases[likelihood], dataset, likelihood, split)
+            self._cell(bases[likelihood], dataset, likelihood, split, departures)
             for split in self.splits
             for dataset in self.datasets
             for likelihood in self.likelihoods
@@ -52,10 +53,9 @@ class Grid:
         """The settings in which this grid differs from its preset: empty for one whose results count."""
         if not self.overrides:
             return {}
-        found: dict[str, Any] = {}
-        for likelihood in self.likelihoods:
-            found |= differences(self._compose(likelihood, self.overrides), self._compose(likelihood, ()))
-        return found
+        # An override says the same to every likelihood, so one of them shows it.
+        likelihood = self.likelihoods[0]
+        return differences(self._compose(likelihood, self.overrides), self._compose(likelihood, ()))
 
     def _compose(self, likelihood: str, overrides: Sequence[str]) -> TrainConfig:
         coordinates = {
@@ -67,9 +67,12 @@ class Grid:
         }
         return compose([*(assign(key, value) for key, value in coordinates.items()), *overrides])
 
-    def _cell(self, base: TrainConfig, dataset: str, likelihood: str, split: int) -> Cell:
+    def _cell(
+        self, base: TrainConfig, dataset: str, likelihood: str, split: int, departures: Mapping[str, Any]
+    ) -> Cell:
         config = dataclasses.replace(base, dataset=dataclasses.replace(base.dataset, name=dataset), split=split)
-        return Cell.of(f"{self.protocol}/{self.kernel}/{dataset}/{likelihood}/split-{split:02d}", config)
+        name = f"{self.protocol}/{self.kernel}/{dataset}/{likelihood}/split-{split:02d}"
+        return Cell.of(name, config, departures)
 
 
 def applies(likelihood: str, dataset: str) -> bool:

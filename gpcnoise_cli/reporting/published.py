@@ -1,0 +1,63 @@
+"""The published figures and the verdicts of the data audit, as data files of the package.
+
+`published.csv` is Tables III to V of the paper, one figure per line; an empty value is the paper's NA. `leaks.csv` is
+what `gpcnoise data audit` says of the real files (miniboone, which could not be had, is sorted by class as a whole).
+"""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+BASELINES = ("Selu", "ORTH", "GPCep", "GPCaug")
+METHODS = ("GPC-I", "GPC-II", "GPC-III", "GPCsm")
+METRICS = ("acc", "nll")
+PAPER_KERNEL = "rbf"
+SUM_KERNEL = "matern52+rbf"
+_TABLE = {PAPER_KERNEL: "tab_UCI_", SUM_KERNEL: "tab_GPCnoise"}
+_FOLDER = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class PublishedSet:
+    """A set as the paper lists it; d counts the row number."""
+
+    name: str
+    n: int
+    d: int
+    classes: int
+
+    @property
+    def binary(self) -> bool:
+        return self.classes == 2
+
+
+@cache
+def published_sets() -> tuple[PublishedSet, ...]:
+    """The 19 sets in the paper's order: the binary ones first."""
+    rows = {row["dataset"]: row for row in _rows("published.csv")}
+    return tuple(PublishedSet(name, int(row["n"]), int(row["d"]), int(row["classes"])) for name, row in rows.items())
+
+
+@cache
+def published_figures(metric: str, kernel: str) -> dict[tuple[str, str], float]:
+    """The paper's figures by set and method; what it does not print is absent."""
+    table = _TABLE.get(kernel)
+    return {
+        (row["dataset"], row["method"]): float(row["value"])
+        for row in _rows("published.csv")
+        if table is not None and row["table"].startswith(table) and row["metric"] == metric and row["value"]
+    }
+
+
+@cache
+def leak_verdicts() -> dict[str, str]:
+    """leak, weak or none, for each set."""
+    return {row["dataset"]: row["verdict"] for row in _rows("leaks.csv")}
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with (_FOLDER / name).open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))
