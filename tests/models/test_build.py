@@ -1,0 +1,87 @@
+"""What a configuration asks for is what the model is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.data.split import Split
+from gpcnoise_cli.models.build import build_model, precision_context
+from gpcnoise_cli.models.inducing import start_inducing_points
+from gpcnoise_cli.models.kernels import start_lengthscale
+
+
+def test_a_whitened_model_with_a_standard_normal_q_on_the_centres(split: Callable[..., Split]) -> None:
+    data = split(3)
+    model = build_model(compose(["likelihood=softmax", "inducing=6", "seed=3"]), data.X_train, 3)
+    assert isinstance(model, gpflow.models.SVGP)
+    assert model.whiten
+    assert model.num_data == data.n_train
+    assert_array_equal(model.Z, start_inducing_points(data.X_train, 6, seed=3))
+    assert_array_equal(model.q_mu, np.zeros((6, 3)))
+    assert_array_equal(model.q_sqrt, np.tile(np.eye(6), (3, 1, 1)))
+    assert float(model.prior_kl()) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "classes", "latent"), [("step", 2, 1), ("probit", 3, 3), ("softmax", 2, 2), ("softmax", 3, 3)]
+)
+def test_two_classes_under_gaussian_noise_need_one_latent_function(
+    split: Callable[..., Split], likelihood: str, classes: int, latent: int
+) -> None:
+    model = build_model(compose([f"likelihood={likelihood}", "inducing=4"]), split(classes).X_train, classes)
+    assert model.num_latent_gps == latent
+
+
+def test_lengthscale_starts(split: Callable[..., Split]) -> None:
+    X = split(3).X_train
+    starts = {
+        "paper": 0.1 * np.sqrt(2),
+        "data": start_lengthscale("data", X),
+    }
+    for start, expected in starts.items():
+        model = build_model(compose([f"kernel.lengthscale_start={start}", "inducing=4"]), X, 3)
+        assert_allclose(model.kernel.lengthscales, expected)
+    explicit = build_model(compose(["kernel.lengthscale=0.77", "kernel.variance=3", "inducing=4"]), X, 3)
+    assert_allclose(explicit.kernel.lengthscales, 0.77)
+    assert_allclose(explicit.kernel.variance, 3.0)
+
+
+def test_one_kernel_or_one_per_class(split: Callable[..., Split]) -> None:
+    X = split(3).X_train
+    shared = build_model(compose(["likelihood=softmax", "inducing=4"]), X, 3)
+    separate = build_model(compose(["likelihood=softmax", "inducing=4", "kernel.shared=false"]), X, 3)
+    binary = build_model(compose(["likelihood=probit", "inducing=4", "kernel.shared=false"]), split(2).X_train, 2)
+    assert shared.shares_kernel
+    assert not separate.shares_kernel
+    assert len(separate.kernel.latent_kernels) == 3
+    assert len({id(kernel.lengthscales) for kernel in separate.kernel.latent_kernels}) == 3
+    assert binary.shares_kernel
+    assert_allclose(separate.elbo((X, split(3).y_train[:, None])), shared.elbo((X, split(3).y_train[:, None])))
+
+
+@pytest.mark.parametrize(
+    ("precision", "exact", "work"),
+    [("mixed", tf.float64, tf.float32), ("float64", tf.float64, tf.float64), ("float32", tf.float32, tf.float32)],
+)
+def test_precisions(split: Callable[..., Split], precision: str, exact: tf.DType, work: tf.DType) -> None:
+    model = build_model(compose([f"runtime.precision={precision}", "inducing=4"]), split(3).X_train, 3)
+    assert {v.dtype for v in model.trainable_variables} == {exact}
+    with precision_context(precision):
+        assert {t.dtype for t in model.marginals(tf.constant(split(3).X_test))} == {work}
+    assert gpflow.default_float() == np.float64
+
+
+def test_delta_and_noise_come_from_the_configuration(split: Callable[..., Split]) -> None:
+    options = ["likelihood=probit", "likelihood.noise_variance=0.7", "delta=fixed", "delta.value=0.05", "inducing=4"]
+    model = build_model(compose(options), split(3).X_train, 3)
+    assert model.likelihood.noise_variance == 0.7
+    assert model.delta_value() == pytest.approx(0.05, rel=1e-12)
+    assert not model.likelihood.trainable_variables
+    assert build_model(compose(["likelihood=softmax", "inducing=4"]), split(3).X_train, 3).delta_value() is None
