@@ -15,7 +15,7 @@ from typing import Annotated
 import typer
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.cli import config, data, doctor, evaluate, predict, reproduce, sweep, tables, train
+from gpcnoise_cli.cli import bench, config, data, doctor, evaluate, predict, reproduce, sweep, tables, train
 from gpcnoise_cli.errors import GpcnoiseError
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ app.add_typer(data.app, name="data")
 app.command()(sweep.sweep)
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(tables.app, name="tables")
+app.add_typer(bench.app, name="bench")
 app.command()(doctor.doctor)
 
 

@@ -1,0 +1,167 @@
+"""`gpcnoise bench`: how long a training step takes here, how that grows, and how long until a model is good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from gpcnoise_cli.cli.console import emit_json, print_table, say, stderr
+from gpcnoise_cli.cli.options import Json
+from gpcnoise_cli.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.experiments.bench.gpytorch_client import Installation
+    from gpcnoise_cli.experiments.bench.interleave import Effort
+
+app = typer.Typer()
+SCRATCH, RESULTS = Path("runs/bench"), Path("results/bench")
+
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer and shorter rounds: a first impression.")]
+Out = Annotated[Path, typer.Option("--out", help="The folder for numbers and plots.", metavar="DIR")]
+
+
+@app.callback(invoke_without_command=True)
+def everything(context: typer.Context, quick: Quick = False, out: Out = SCRATCH, json: Json = False) -> None:
+    """Time training steps on this machine: `steps` and `growth`, or what is named.
+
+    Rounds are interleaved, so other work disturbs all systems alike; still, leave the machine alone meanwhile.
+
+    Example: gpcnoise bench steps --quick
+    """
+    if context.invoked_subcommand is None:
+        _time("steps", "growth", quick=quick, out=out, json=json)
+    elif quick or json or out != SCRATCH:
+        raise UsageError(f"put the options after the name: gpcnoise bench {context.invoked_subcommand} [OPTIONS].")
+
+
+@app.command()
+def steps(quick: Quick = False, out: Out = SCRATCH, json: Json = False) -> None:
+    """One training step against stock GPflow, GPyTorch (where installed) and the floor of the matrix products.
+
+    GPyTorch comes with the extra `bench`, or from the interpreter that GPCNOISE_BENCH_PYTHON names.
+    """
+    _time("steps", quick=quick, out=out, json=json)
+
+
+@app.command()
+def growth(quick: Quick = False, out: Out = SCRATCH, json: Json = False) -> None:
+    """How the time of a step grows with m, B, C and n: a table, a CSV file and a plot."""
+    _time("growth", quick=quick, out=out, json=json)
+
+
+@app.command()
+def quality(
+    dataset: Annotated[
+        list[str] | None, typer.Option("--dataset", help="Only this data set; may be repeated.", metavar="NAME")
+    ] = None,
+    protocol: Annotated[str, typer.Option("--protocol", help="clean or paper.")] = "clean",
+    likelihood: Annotated[str, typer.Option("--likelihood", help="step, probit, logit or softmax.")] = "softmax",
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is kept already.")] = False,
+    quick: Quick = False,
+    out: Out = RESULTS,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Hydra overrides for both presets.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Seconds until the test nll is within 0.005 of where the paper's settings end: stock GPflow and both presets.
+
+    Takes hours. Each data set is kept as soon as it is measured, and an interrupted call is continued by the next.
+    """
+    from gpcnoise_cli.cli.interruption import stop_on_signal
+
+    with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
+        from gpcnoise_cli.cli.progress import show_progress
+        from gpcnoise_cli.experiments.bench.quality import DATASETS, Request, measure_quality
+        from gpcnoise_cli.training.trainer import Interrupted
+
+        request = Request(dataset or DATASETS, protocol, likelihood, overrides or ())
+        machine = _machine(None)
+        with show_progress() as events:
+            try:
+                records = measure_quality(
+                    request,
+                    out,
+                    _prepared(quick),
+                    machine,
+                    fresh=fresh,
+                    events=events,
+                    stop_requested=stop_requested,
+                )
+            except Interrupted as stop:
+                say(f"stopped at step {stop.step}; the same command continues.")
+                raise typer.Exit(130) from stop
+    show({"machine": machine, "quality": records}, json)
+
+
+def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
+    from gpcnoise_cli.experiments.bench.case import STANDARD_CASES
+    from gpcnoise_cli.experiments.bench.gpytorch_client import HOW_TO_GET_IT, find_gpytorch
+    from gpcnoise_cli.experiments.bench.growth import AXES, BASE, QUICK_AXES, measure_growth
+    from gpcnoise_cli.experiments.bench.steps import measure_steps
+    from gpcnoise_cli.reporting.bench_files import write_bench
+
+    gpytorch = find_gpytorch() if "steps" in parts else None
+    if gpytorch is None and "steps" in parts:
+        say(f"GPyTorch is not installed, so it is left out ({HOW_TO_GET_IT}).")
+    result: dict[str, Any] = {"machine": _machine(gpytorch)}
+    effort = _prepared(quick)
+    with _progress() as told:
+        if "steps" in parts:
+            result["steps"] = measure_steps(STANDARD_CASES, effort, gpytorch, told)
+        if "growth" in parts:
+            result["growth"] = measure_growth(QUICK_AXES if quick else AXES, BASE, effort, told)
+    written = write_bench(result, out)
+    show(result, json)
+    say("written: " + ", ".join(str(path) for path in written))
+
+
+def _machine(gpytorch: Installation | None) -> dict[str, Any]:
+    from gpcnoise_cli.experiments.bench.machine import describe_machine
+
+    machine = describe_machine(gpytorch)
+    if machine["busy"]:
+        say(f"this machine is busy (load {machine['load_average']:.1f}): the times will be noisy.")
+    return machine
+
+
+def _prepared(quick: bool) -> Effort:
+    """TensorFlow set up as every training run does it, and how much to measure."""
+    from gpcnoise_cli.config.compose import compose
+    from gpcnoise_cli.experiments.bench.interleave import QUICK, USUAL
+    from gpcnoise_cli.runtime import prepare
+
+    prepare(compose().runtime)
+    return QUICK if quick else USUAL
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str], None]]:
+    """One changing line on a terminal, plain lines elsewhere."""
+    console = stderr()
+    if not console.is_terminal:
+        yield console.print
+        return
+    with console.status("starting") as status:
+        yield status.update
+
+
+def show(result: dict[str, Any], json: bool) -> None:
+    """The whole result as JSON, or its tables."""
+    from gpcnoise_cli.reporting.bench_tables import growth_table, machine_line, quality_table, steps_table
+
+    if json:
+        emit_json(result)
+        return
+    say(machine_line(result["machine"]))
+    tables = [steps_table(record) for record in result.get("steps", ())]
+    if "growth" in result:
+        tables.append(growth_table(result["growth"]["points"]))
+    if "quality" in result:
+        tables.append(quality_table(result["quality"].values()))
+    for table in tables:
+        print_table(table.columns, table.rows, title=table.title)

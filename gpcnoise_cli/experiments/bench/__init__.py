@@ -1,0 +1,1 @@
+"""Measuring speed: a training step against other libraries, its growth with the problem, and time to a quality."""

@@ -1,0 +1,35 @@
+"""The growth of a training step as a picture: one panel per size, both axes logarithmic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from gpcnoise_cli.reporting.bench_tables import SYSTEM_NAMES
+from gpcnoise_cli.reporting.figures.style import PAGE, label_axes, look, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SIZES = {"m": "inducing points m", "B": "batch size B", "C": "latent functions C", "n": "training rows n"}
+
+
+def growth_figure(points: Sequence[Mapping[str, Any]], note: str = "") -> Figure:
+    """Median time per step against each size, with its quartiles as a band."""
+    axes_names = list(dict.fromkeys(one["axis"] for one in points))
+    figure = new_figure(PAGE, 2.4, note=note)
+    panels = figure.subplots(1, len(axes_names), sharey=True, squeeze=False)[0]
+    for panel, symbol in zip(panels, axes_names, strict=True):
+        along = [one for one in points if one["axis"] == symbol]
+        values = [one["value"] for one in along]
+        for index, name in enumerate(along[0]["seconds_per_step"]):
+            taken = [one["seconds_per_step"][name] for one in along]
+            low, middle, high = ([1e3 * one[part] for one in taken] for part in ("q1", "median", "q3"))
+            panel.plot(values, middle, **look(index).plot(), label=SYSTEM_NAMES[name])
+            panel.fill_between(values, low, high, color=look(index).colour, alpha=0.2, linewidth=0)
+        panel.set_xscale("log")
+        panel.set_yscale("log")
+        label_axes(panel, x=_SIZES[symbol])
+    panels[0].set_ylabel("ms per step")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return figure

@@ -1,0 +1,123 @@
+"""The benchmark's numbers as tables: a title, columns, and rows of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class BenchTable(NamedTuple):
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+SYSTEM_NAMES = {
+    "mixed": "gpcnoise, mixed (default)",
+    "float64": "gpcnoise, float64",
+    "natgrad": "gpcnoise, mixed, natgrad",
+    "stock": "stock GPflow, float64",
+    "gpytorch": "GPyTorch, float32",
+    "gemm": "floor: the products alone",
+}
+ABSENT = "–"
+
+
+def steps_table(record: Mapping[str, Any]) -> BenchTable:
+    """One case: milliseconds per step, how many times as fast as the others, and how far above the floor."""
+    rows = []
+    for name, taken in record["seconds_per_step"].items():
+        faster = record["speedup"].get(name, {})
+        over = record["over_floor"].get(name)
+        rows.append(
+            [
+                SYSTEM_NAMES[name],
+                _milliseconds(taken["median"]),
+                f"{_milliseconds(taken['q1'])} … {_milliseconds(taken['q3'])}",
+                *(_ratio(faster.get(other)) for other in ("stock", "gpytorch")),
+                _ratio(over),
+            ]
+        )
+    title = (
+        f"C = {record['C']} ({record['likelihood']}), d = {record['d']}, m = {record['inducing']}, "
+        f"B = {record['batch_size']}, n = {record['rows']}: one training step; "
+        f"float32 products at {record['floor']['gflops_per_second']:.0f} Gflop/s"
+    )
+    columns = ("system", "ms", "quartiles", "stock ÷ this", "GPyTorch ÷ this", "this ÷ floor")
+    return BenchTable(title, columns, rows)
+
+
+def growth_table(points: Iterable[Mapping[str, Any]]) -> BenchTable:
+    """Milliseconds per step along every axis."""
+    rows = []
+    for one in points:
+        mixed, stock = (one["seconds_per_step"][name]["median"] for name in ("mixed", "stock"))
+        rows.append(
+            [one["axis"], str(one["value"]), _milliseconds(mixed), _milliseconds(stock), f"{stock / mixed:.2f}"]
+        )
+    title = "Growth of one training step, one size at a time"
+    return BenchTable(title, ("size", "value", "gpcnoise ms", "stock GPflow ms", "stock ÷ gpcnoise"), rows)
+
+
+def growth_rows(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The points as flat rows for CSV."""
+    return [
+        {
+            **{key: value for key, value in one.items() if key != "seconds_per_step"},
+            **{
+                f"{name}_{part}_seconds": seconds
+                for name, taken in one["seconds_per_step"].items()
+                for part, seconds in taken.items()
+            },
+        }
+        for one in points
+    ]
+
+
+def quality_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
+    """Seconds to the quality at which the paper's settings end."""
+    rows = []
+    for one in records:
+        paper, fast, speedup = one["paper"], one["fast"], one["speedup_over_stock"]
+        rows.append(
+            [
+                one["dataset"],
+                f"{one['mark_nll']:.4f}",
+                _seconds(one["stock"]["seconds"]),
+                _seconds(paper["seconds"]),
+                _seconds(fast["seconds"]),
+                _times(speedup["paper"]),
+                _times(speedup["fast"]),
+                f"{paper['nll']:.4f}",
+                f"{fast['nll']:.4f}",
+                f"{one['nll_fast_minus_paper']:+.4f}",
+            ]
+        )
+    title = "Seconds of training until the test nll is within 0.005 of where the paper's settings end"
+    columns = ("data set", "mark", "stock s", "paper s", "fast s", "stock ÷ paper", "stock ÷ fast", "nll paper")
+    return BenchTable(title, (*columns, "nll fast", "fast − paper"), rows)
+
+
+def machine_line(machine: Mapping[str, Any]) -> str:
+    """The machine in one line."""
+    versions = machine["versions"]
+    packages = ("gpcnoise", "tensorflow", "gpflow", "torch", "gpytorch")
+    named = ", ".join(f"{package} {versions[package]}" for package in packages if package in versions)
+    load = "unknown" if machine["load_average"] is None else f"{machine['load_average']:.2f}"
+    return f"{machine['cpu']}, {machine['cores']} cores, load {load} at the start; {named}"
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{1e3 * seconds:.2f}"
+
+
+def _seconds(seconds: float | None) -> str:
+    return "never" if seconds is None else f"{seconds:.1f}"
+
+
+def _times(value: float | None) -> str:
+    return ABSENT if value is None else f"{value:.1f}"
+
+
+def _ratio(value: Mapping[str, Any] | None) -> str:
+    return ABSENT if value is None else f"{value['of_medians']:.2f}"

@@ -1,0 +1,95 @@
+"""`gpcnoise bench` from the outside, at tiny sizes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpcnoise_cli.cli.bench import show
+from gpcnoise_cli.experiments.bench import case, growth, interleave, quality
+from gpcnoise_cli.experiments.bench.gpytorch_client import PYTHON_VARIABLE
+from gpcnoise_cli.experiments.bench.steps import ENGINES, FLOOR, STOCK
+
+Cli = Callable[..., Any]
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = case.Case(C=3, d=3, inducing=8, batch_size=32, rows=100)
+    monkeypatch.delenv(PYTHON_VARIABLE, raising=False)
+    monkeypatch.setattr(case, "STANDARD_CASES", (small,))
+    monkeypatch.setattr(growth, "BASE", small)
+    monkeypatch.setattr(growth, "QUICK_AXES", (growth.Axis("n", "rows", (50,)),))
+    monkeypatch.setattr(interleave, "QUICK", interleave.Effort(2, 0.01))
+
+
+def test_without_a_name_steps_and_growth_are_one_json_object(cli: Cli, tmp_path: Path, capsys: Capture) -> None:
+    code, stdout, stderr = cli("bench", "--quick", "--json", "--out", tmp_path)
+    assert code == 0
+    result = json.loads(stdout)
+    assert set(result) == {"machine", "steps", "growth"}
+    assert result["machine"]["cores"] >= 1
+    assert {"cpu", "load_average", "busy", "versions"} <= set(result["machine"])
+    assert [(point["axis"], point["value"], point["rows"]) for point in result["growth"]["points"]] == [("n", 50, 50)]
+    assert "C = 3, d = 3: compiling stock GPflow" in stderr
+    _check_steps(result["steps"][0])
+
+    names = {path.name for path in tmp_path.iterdir()}
+    assert names == {"steps.json", "growth.json", "growth.csv", "growth.png", "growth.pdf"}
+    assert json.loads((tmp_path / "steps.json").read_text())["steps"] == result["steps"]
+    assert (tmp_path / "growth.csv").read_text().startswith("axis,value,C,d,")
+
+    show(result, json=False)
+    stdout, stderr = capsys.readouterr()
+    for words in ("stock ÷ this", "stock GPflow, float64", "floor: the products alone", "Growth of one training step"):
+        assert words in stdout
+    assert "cores, load" in stderr
+
+
+def _check_steps(record: dict[str, Any]) -> None:
+    assert set(record["seconds_per_step"]) == {*ENGINES, STOCK, FLOOR}
+    assert all(0 < taken["q1"] <= taken["median"] <= taken["q3"] for taken in record["seconds_per_step"].values())
+    assert all(record["speedup"][own][STOCK]["of_medians"] > 0 for own in ENGINES)
+    assert all(record["over_floor"][own]["of_medians"] > 0 for own in ENGINES)
+    assert record["floor"]["flops"] == 4 * 8**2 * 32 * 3
+    floor = record["seconds_per_step"][FLOOR]["median"]
+    assert record["floor"]["gflops_per_second"] == pytest.approx(record["floor"]["flops"] / floor / 1e9)
+    assert len({round(loss, 2) for loss in record["first_loss"].values()}) == 1, "all compute the same bound"
+
+
+def test_quality_is_kept_and_not_measured_twice(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = ("inducing=8", "batch_size=32", "iterations=4", "runtime.eval_every=2", "likelihood.prediction_draws=8")
+    arguments = ("bench", "quality", "--quick", "--dataset", "three-class", "--out", tmp_path, *sizes)
+    code, stdout, _ = cli(*arguments, "dataset.source=generated")
+    assert code == 0
+    assert stdout.splitlines()[2].startswith("three-class")
+    assert [path.name for path in tmp_path.iterdir()] == ["quality.json"]
+
+    monkeypatch.setattr(quality, "compute_cell", None)
+    code, again, _ = cli(*arguments, "dataset.source=generated", "--json")
+    assert code == 0
+    kept = json.loads(again)["quality"]
+    assert kept == json.loads((tmp_path / "quality.json").read_text())
+    record = kept["clean/softmax/three-class"]
+    assert record["paper"]["all_steps"] == 4
+    assert record["stock"]["seconds"] > 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("bench", "--quick", "steps"), "put the options after the name"),
+        (("bench", "speed"), "no such command 'speed'"),
+        (("bench", "quality", "--dataset", "nowhere"), "nowhere"),
+        (("bench", "quality", "--protocol", "dirty"), "dirty"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(cli: Cli, arguments: tuple[str, ...], words: str, tmp_path: Path) -> None:
+    code, stdout, stderr = cli(*arguments, *(("--out", tmp_path) if arguments[1] == "quality" else ()))
+    assert (code, stdout) == (2, "")
+    assert words in stderr
