@@ -81,12 +81,13 @@ class NaturalOptimizer(Optimizer):
             self.track_delta(mu, nu, Y, step)
 
         # A failed factorisation shows in the new mean before it shows in any loss.
-        when_finite(loss + tf.reduce_sum(new_q_mu), move)
-        return loss
+        return when_finite(loss + tf.reduce_sum(new_q_mu), loss, move)
 
     def settle(self) -> None:
-        root = tf.linalg.cholesky(tf.matmul(self.root_inverse, self.root_inverse, transpose_a=True))
-        self.model.q_sqrt.unconstrained_variable.assign(root)
+        # In float64 in any precision: S is formed anew here, and float32 might not find it positive definite.
+        root_inverse = tf.cast(self.root_inverse, tf.float64)
+        root = tf.linalg.cholesky(tf.matmul(root_inverse, root_inverse, transpose_a=True))
+        self.model.q_sqrt.unconstrained_variable.assign(tf.cast(root, self.model.exact))
 
     def soften(self) -> bool:
         self.halvings.assign_add(1.0)

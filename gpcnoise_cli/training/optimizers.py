@@ -55,14 +55,14 @@ class Optimizer(abc.ABC):
             likelihood.assign_delta(delta + rate * (best - delta))
 
 
-def when_finite(loss: tf.Tensor, move: Callable[[], None]) -> None:
-    """Run `move` only if `loss` is a finite number."""
+def when_finite(value: tf.Tensor, loss: tf.Tensor, move: Callable[[], None]) -> tf.Tensor:
+    """Run `move` only if `value` is a finite number; `loss` if it was run, else NaN, so that no failure goes unseen."""
 
     def moved() -> tf.Tensor:
         move()
-        return tf.constant(True)
+        return tf.identity(loss)
 
-    tf.cond(tf.math.is_finite(loss), moved, lambda: tf.constant(False))
+    return tf.cond(tf.math.is_finite(value), moved, lambda: tf.constant(float("nan"), loss.dtype))
 
 
 class AdamOptimizer(Optimizer):
@@ -88,8 +88,7 @@ class AdamOptimizer(Optimizer):
             self.adam.apply(gradients, step, self.config.learning_rate * self.schedule.factor(step))
             self.track_delta(mu, nu, Y, step)
 
-        when_finite(loss, move)
-        return loss
+        return when_finite(loss, loss, move)
 
 
 def build_optimizer(model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> Optimizer:

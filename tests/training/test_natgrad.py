@@ -1,0 +1,231 @@
+"""Natural-gradient steps: GPflow's where those are safe, bent where they are not, and right where they end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import gpflow
+import numpy as np
+import pytest
+import tensorflow as tf
+from numpy.testing import assert_allclose, assert_array_equal
+
+from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.config.schema import OptimizerConfig
+from gpcnoise_cli.data.split import Split
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.models.build import build_model, precision_context
+from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.loop import TrainingLoop
+from gpcnoise_cli.training.natgrad import NaturalOptimizer
+from gpcnoise_cli.training.optimizers import AdamOptimizer
+from gpcnoise_cli.training.schedule import Schedule
+
+# Far beyond the ramp: the step has its full size here.
+LATE = tf.constant(10**6, tf.int64)
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def model_for(data: Split, likelihood: str, *overrides: str, precision: str = "float64") -> FusedSVGP:
+    options = [f"likelihood={likelihood}", f"runtime.precision={precision}", "inducing=8", *overrides]
+    return build_model(compose(options), data.X_train, data.num_classes)
+
+
+def natural(model: FusedSVGP, step_size: float, learning_rate: float = 0.0) -> NaturalOptimizer:
+    """Steps of q(u) of one size; by default nothing else moves."""
+    options = OptimizerConfig("natgrad", learning_rate=learning_rate, natural_step=step_size, natural_ramp=1)
+    return NaturalOptimizer(model, options, Schedule(10**9, decay=False))
+
+
+def loop_over(optimizer: NaturalOptimizer | AdamOptimizer, data: Split, batch_size: int = 10**6) -> TrainingLoop:
+    return TrainingLoop(optimizer, data.X_train, data.y_train, batch_size=batch_size, seed=0)
+
+
+def rows_of(data: Split) -> Data:
+    return data.X_train, data.y_train[:, None]
+
+
+def slopes_of_q(model: FusedSVGP, rows: Data) -> list[np.ndarray]:
+    with tf.GradientTape() as tape:
+        elbo = model.elbo(rows)
+    variables = [model.q_mu.unconstrained_variable, model.q_sqrt.unconstrained_variable]
+    return [slope.numpy() for slope in tape.gradient(elbo, variables)]
+
+
+@pytest.mark.parametrize(("bound", "step_size"), [("gumbel", 1.0), ("tilted", 0.3)])
+def test_a_step_is_that_of_gpflow_where_the_bound_is_concave(
+    split: Callable[..., Split], bound: str, step_size: float
+) -> None:
+    data = split(3)
+    rows = rows_of(data)
+    model = model_for(data, "softmax", f"likelihood.bound={bound}")
+    rng = np.random.default_rng(0)
+    model.q_mu.assign(rng.normal(size=(8, 3)))
+    model.q_sqrt.assign(np.tril(0.2 * rng.normal(size=(3, 8, 8)), -1) + 0.7 * np.eye(8))
+    stock = gpflow.models.SVGP(
+        model.kernel,
+        model.likelihood,
+        model.Z.numpy(),
+        num_latent_gps=3,
+        q_mu=model.q_mu.numpy(),
+        q_sqrt=model.q_sqrt.numpy(),
+        whiten=True,
+        num_data=data.n_train,
+    )
+    before = float(stock.training_loss(rows))
+    gpflow.optimizers.NaturalGradient(gamma=step_size).minimize(
+        stock.training_loss_closure(rows, compile=False), [(stock.q_mu, stock.q_sqrt)]
+    )
+    optimizer = natural(model, step_size)
+    loss = optimizer.step(*(tf.constant(array) for array in rows), LATE)
+    optimizer.settle()
+    assert_allclose(loss, before, rtol=1e-10)
+    assert_allclose(model.q_mu, stock.q_mu, rtol=1e-8, atol=1e-9)
+    assert_allclose(model.q_sqrt, stock.q_sqrt, rtol=1e-8, atol=1e-9)
+    assert_allclose(model.elbo(rows), stock.elbo(rows), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("likelihood", "classes"), [("step", 2), ("probit", 3)])
+def test_no_batch_can_break_a_step_of_the_gaussian_family(
+    split: Callable[..., Split], likelihood: str, classes: int
+) -> None:
+    """Labels by lot, a start that is sure and wrong, δ tiny, batches of 8 for 900 rows, and the largest step of all."""
+    data = split(classes, 1000)
+    rng = np.random.default_rng(0)
+    model = model_for(data, likelihood, "delta=fixed", "delta.value=1e-6")
+    model.q_mu.assign(3 * rng.normal(size=model.q_mu.shape))
+    optimizer = natural(model, 1.0)
+    loop = TrainingLoop(optimizer, data.X_train, rng.integers(classes, size=data.n_train), batch_size=8, seed=0)
+    for step in range(5, 61, 5):
+        assert np.isfinite(loop.run_until(step))
+        assert int(loop.step) == step
+        assert np.linalg.eigvalsh(optimizer.precision).min() > 0.0
+        assert np.all(np.isfinite(model.q_mu))
+    optimizer.settle()
+    assert np.isfinite(model.elbo(rows_of(data)))
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "classes", "reached"), [("softmax", 3, 1e-3), ("probit", 3, 1e-2), ("logit", 2, 1e-8)]
+)
+def test_it_ends_where_the_bound_has_no_slope(
+    split: Callable[..., Split], likelihood: str, classes: int, reached: float
+) -> None:
+    """All rows in each step and everything but q(u) fixed; `reached` is relative to the slopes at the start."""
+    data = split(classes, 60)
+    rows = rows_of(data)
+    model = model_for(data, likelihood, "delta=fixed", "delta.value=0.05")
+    start = [np.abs(slope).max() for slope in slopes_of_q(model, rows)]
+    optimizer = natural(model, 0.5)
+    loop = loop_over(optimizer, data)
+    loop.run_until(150)
+    optimizer.settle()
+    for slope, at_start in zip(slopes_of_q(model, rows), start, strict=True):
+        assert np.abs(slope).max() < reached * max(at_start, 1.0)
+    # What the optimizer takes for the bound is the bound of the model.
+    bound = float(model.elbo(rows))
+    assert_allclose(loop.run_until(151), -bound, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("likelihood", "classes"), [("softmax", 3), ("step", 2)])
+def test_adam_does_not_get_further_in_as_many_steps(split: Callable[..., Split], likelihood: str, classes: int) -> None:
+    """From the same start and with the same kernel, for q(u) alone, at ten times the paper's rate."""
+    data, bounds = split(classes, 60), []
+    for kind in (NaturalOptimizer, AdamOptimizer):
+        model = model_for(data, likelihood, "delta=fixed", "delta.value=0.05")
+        gpflow.set_trainable(model.kernel, False)
+        gpflow.set_trainable(model.inducing_variable, False)
+        options = OptimizerConfig("either", learning_rate=0.1, natural_step=0.5, natural_ramp=1)
+        optimizer = kind(model, options, Schedule(10**9, decay=False))
+        loop_over(optimizer, data).run_until(100)
+        optimizer.settle()
+        bounds.append(float(model.elbo(rows_of(data))))
+    assert bounds[0] > bounds[1] - 1e-6 * abs(bounds[1])
+
+
+def test_after_settling_the_models_own_bound_is_the_optimizers(split: Callable[..., Split]) -> None:
+    """In mixed precision and with everything moving; the optimizer's loss is taken before its step."""
+    data = split(3)
+    model = model_for(data, "softmax", precision="mixed")
+    optimizer = natural(model, 0.3, learning_rate=0.02)
+    loop = loop_over(optimizer, data)
+    loop.run_until(30)
+    optimizer.settle()
+    assert np.all(np.triu(model.q_sqrt.numpy(), 1) == 0.0)
+    # Only the lower triangle of the precision counts: in mixed precision the upper one differs by float32 rounding.
+    lower = np.tril(optimizer.precision, -1)
+    precision = lower + np.swapaxes(lower, 1, 2) + np.tril(np.triu(optimizer.precision))
+    covariance = tf.matmul(model.q_sqrt, model.q_sqrt, transpose_b=True)
+    assert_allclose(covariance @ precision, np.broadcast_to(np.eye(8), (3, 8, 8)), atol=1e-10)
+    bound = float(model.elbo(rows_of(data)))
+    assert_allclose(loop.run_until(31), -bound, rtol=1e-5)
+
+
+def test_hyperparameters_get_the_gradients_of_the_bound(split: Callable[..., Split]) -> None:
+    """Adam's first step goes against the sign of the gradient: kernel, inducing points and a free δ all move so."""
+    data = split(3)
+    rows = rows_of(data)
+    model = model_for(data, "probit", "delta=free", "delta.value=0.05")
+    model.q_mu.assign(np.random.default_rng(0).normal(size=(8, 3)))
+    optimizer = natural(model, 0.1, learning_rate=1e-3)
+    moving = [*optimizer.of_kernel, *optimizer.of_likelihood, *optimizer.of_points]
+    with tf.GradientTape() as tape:
+        loss = model.training_loss(rows)
+    expected = tape.gradient(loss, moving)
+    before = [variable.numpy() for variable in moving]
+    optimizer.step(*(tf.constant(array) for array in rows), tf.constant(0, tf.int64))
+    for slot, slope in zip([*optimizer.slow.first, *optimizer.points.first], expected, strict=True):
+        assert_allclose(slot, 0.1 * slope, rtol=1e-7, atol=1e-9)
+    for variable, start, slope in zip(moving, before, expected, strict=True):
+        assert_array_equal(np.sign(start - variable), np.sign(slope))
+    assert len(optimizer.of_likelihood) == 1
+
+
+def test_a_step_that_fails_moves_nothing_and_is_not_counted(split: Callable[..., Split]) -> None:
+    """A step size of 30 makes the precision indefinite: the loop must come back at once, until the size is halved."""
+    data = split(3)
+    model = model_for(data, "softmax")
+    optimizer = natural(model, 30.0)
+    loop = loop_over(optimizer, data, batch_size=16)
+    assert np.isfinite(loop.run_until(1))  # from a precision of one any step works
+    variables = [*model.variables, *optimizer.variables, *loop.variables]
+    before = [variable.numpy() for variable in variables]
+    for _ in range(3):
+        assert np.isnan(loop.run_until(3))
+        for variable, start in zip(variables, before, strict=True):
+            assert_array_equal(variable, start)
+    for _ in range(5):
+        assert optimizer.soften()
+    assert np.isfinite(loop.run_until(3))
+    assert int(loop.step) == 3
+    assert np.linalg.eigvalsh(optimizer.precision).min() > 0.0
+
+
+def test_a_badly_conditioned_q_settles_in_float32_too(split: Callable[..., Split]) -> None:
+    data = split(3)
+    with precision_context("float32"):
+        model = model_for(data, "softmax", "runtime.jitter=1e-3", precision="float32")
+        optimizer = natural(model, 0.1)
+        rng = np.random.default_rng(0)
+        orthogonal = np.linalg.qr(rng.normal(size=(3, 8, 8)))[0]
+        precision = orthogonal @ (np.logspace(0, 6.5, 8)[:, None] * np.swapaxes(orthogonal, 1, 2))
+        root_inverse = np.linalg.inv(np.linalg.cholesky(precision))
+        optimizer.root_inverse.assign(root_inverse.astype(np.float32))
+        optimizer.settle()
+        assert np.all(np.isfinite(model.q_sqrt))
+        covariance = model.q_sqrt.numpy() @ np.swapaxes(model.q_sqrt.numpy(), 1, 2)
+    assert_allclose(covariance, np.linalg.inv(precision), atol=1e-5)
+
+
+def test_softening_ends(split: Callable[..., Split]) -> None:
+    optimizer = natural(model_for(split(2), "probit"), 0.1)
+    answers = [optimizer.soften() for _ in range(50)]
+    assert answers[0]
+    assert not answers[-1]
+
+
+def test_one_kernel_per_class_is_refused_in_a_sentence(split: Callable[..., Split]) -> None:
+    model = model_for(split(3), "softmax", "kernel.shared=false")
+    with pytest.raises(UsageError, match="natgrad needs one kernel shared by the classes; choose optimizer=adam"):
+        natural(model, 0.1)
