@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,17 +24,22 @@ def save_checkpoint(path: Path, variables: Sequence[tf.Variable], history: Mappi
 
 
 def load_checkpoint(path: Path, variables: Sequence[tf.Variable]) -> dict[str, Any]:
-    """Restore `variables` and return the history."""
+    """Restore `variables`, all or none of them, and return the history."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            values = [arrays[f"v{i:03d}"] for i in range(len(variables))]
-            history = json.loads(arrays[HISTORY].tobytes())
+        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+            stored = {name: arrays[name] for name in arrays.files}
+        history = dict(json.loads(stored.pop(HISTORY).tobytes()))
     except FileNotFoundError as error:
         raise GpcnoiseError(f"there is no checkpoint at {path}; start the run anew.") from error
-    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise GpcnoiseError(f"the checkpoint {path} is damaged ({error}); start the run anew.") from error
+    except Exception as error:  # zipfile and NumPy answer damage with a dozen kinds of error
+        raise GpcnoiseError(f"the checkpoint {path} is damaged ({error or error!r}); start the run anew.") from error
+    values = [stored.get(f"v{i:03d}") for i in range(len(stored))]
+    if [(tuple(v.shape), v.dtype.as_numpy_dtype) for v in variables] != [_kind(value) for value in values]:
+        raise GpcnoiseError(f"the checkpoint {path} belongs to another configuration; start the run anew.")
     for variable, value in zip(variables, values, strict=True):
-        if tuple(variable.shape) != value.shape:
-            raise GpcnoiseError(f"the checkpoint {path} belongs to another configuration; start the run anew.")
         variable.assign(value)
-    return dict(history)
+    return history
+
+
+def _kind(value: np.ndarray | None) -> tuple[tuple[int, ...], type] | None:
+    return None if value is None else (value.shape, value.dtype.type)
