@@ -34,6 +34,11 @@ def train(
         emit_json(result)
     else:
         _print_result(result)
+    if result["acc"] <= result["majority_acc"]:
+        say(
+            f"this is no better than always naming the largest class ({result['majority_acc']:.2f}%): try more "
+            "--iterations, another --learning-rate, or another start by kernel.lengthscale."
+        )
 
 
 def _fresh(overrides: list[str]) -> dict[str, Any]:
@@ -60,16 +65,17 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
+        from gpcnoise_cli.experiments.train import load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
 
+        data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
         load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
-        from gpcnoise_cli.experiments.train import run_training
         from gpcnoise_cli.training.trainer import Interrupted
 
         with show_progress() as events:
             try:
-                return run_training(config, events=events, stop_requested=stop_requested, **how)
+                return run_training(config, data=data, events=events, stop_requested=stop_requested, **how)
             except Interrupted as stop:
                 say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.run_dir}")
                 raise typer.Exit(130) from stop

@@ -108,9 +108,10 @@ def _claim(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
         taken = any(path.iterdir())
-        probe = path / ".write-test"
-        probe.touch()
-        probe.unlink()
+        if not taken:
+            probe = path / ".write-test"
+            probe.touch()
+            probe.unlink()
     except OSError as error:
         raise GpcnoiseError(
             f"cannot write to the run folder {path}: {error.strerror}; choose another --out."

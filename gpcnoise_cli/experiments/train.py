@@ -73,7 +73,7 @@ def run_training(
 ) -> dict[str, Any]:
     """Train, score, save; returns the result (DESIGN: the JSON of `train`). Raises `Interrupted` when asked to stop.
 
-    The data are read and the model is built before a folder is made, so a request that cannot work leaves nothing.
+    Data, model and optimizer come before the folder, so a request that cannot work leaves nothing behind.
     """
     device = prepare(config.runtime)
     from gpcnoise_cli.models.build import build_model, precision_context
@@ -83,11 +83,10 @@ def run_training(
     split = data or load_data(config)
     with precision_context(config.runtime.precision):
         model = build_model(config, split.X_train, split.num_classes)
+        trainer = Trainer(config, model, split, stop_requested=stop_requested)
         folder = folder or RunFolder.create(config)
         filed = FiledEvents(folder, events or TrainingEvents())
-        trainer = Trainer(
-            config, model, split, events=filed, checkpoint=folder.checkpoint, stop_requested=stop_requested
-        )
+        trainer.events, trainer.checkpoint = filed, folder.checkpoint
         if resume and folder.checkpoint.exists():
             trainer.resume()
             filed.curve = list(trainer.history.curve)

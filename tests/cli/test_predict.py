@@ -1,0 +1,181 @@
+"""`gpcnoise predict`: the right names and numbers, in any format, for any order of columns and any number of rows."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from gpcnoise_cli.experiments import trained as trained_module
+
+Cli = Callable[..., Any]
+Trained = Callable[..., Any]
+
+PRECISIONS = {
+    "mixed": ("--likelihood", "softmax"),
+    "float64": ("--likelihood", "probit", "--kernel", "matern32", "--ard", "--delta", "free", "--precision", "float64"),
+    "float32": ("--likelihood", "logit", "kernel.shared=false", "--precision", "float32", "optimizer=adam"),
+}
+
+
+@pytest.fixture
+def run(trained: Trained, tables: Any) -> Path:
+    """The folder of a model of the three-class table."""
+    return trained(tables.three, "--likelihood", "softmax").path
+
+
+PRINTED: dict[tuple[Path, Path], pd.DataFrame] = {}
+
+
+def printed(cli: Cli, run_dir: Path, data: Path) -> pd.DataFrame:
+    """What `predict` writes to standard output; asked for once per model and table."""
+    if (run_dir, data) not in PRINTED:
+        outcome = cli("predict", run_dir, "--data", data)
+        assert (outcome.code, outcome.stderr) == (0, "")
+        PRINTED[run_dir, data] = pd.read_csv(io.StringIO(outcome.stdout), float_precision="round_trip")
+    return PRINTED[run_dir, data]
+
+
+def test_one_probability_per_class_by_its_own_name(cli: Cli, run: Path, tables: Any) -> None:
+    table = printed(cli, run, tables.three)
+    columns = ["p(bad)", "p(so, so)", "p(very good)"]
+    assert list(table.columns) == ["class", *columns]
+    assert len(table) == 160
+    np.testing.assert_allclose(table[columns].sum(axis=1), 1.0, atol=1e-6)
+    assert (table[columns].idxmax(axis=1) == "p(" + table["class"] + ")").all()
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_a_saved_model_predicts_what_the_trained_one_did(
+    cli: Cli, trained: Trained, tables: Any, precision: str
+) -> None:
+    run = trained(tables.three, *PRECISIONS[precision])
+    assert run.result["precision"] == precision
+    from gpcnoise_cli.data import load_split
+    from gpcnoise_cli.data.table import read_features
+    from gpcnoise_cli.evaluation.metrics import evaluate
+    from gpcnoise_cli.models.store import load_model
+
+    model, split = load_model(run.path), load_split("file", path=str(tables.three), target="kind")
+    assert evaluate(model.predict_scaled(split.X_test), split.y_test).nll == run.result["nll"]
+    expected = model.predict_probabilities(read_features(tables.three, model.encoder))
+    np.testing.assert_array_equal(printed(cli, run.path, tables.three).iloc[:, 1:].to_numpy(), expected)
+
+
+def test_the_order_of_columns_does_not_matter(cli: Cli, run: Path, tables: Any, tmp_path: Path) -> None:
+    expected = printed(cli, run, tables.three)
+    reordered = pd.read_csv(tables.three)[["old", "weight", "colour", "height"]].assign(unheard_of="x")
+    reordered.to_csv(tmp_path / "reordered.csv", index=False)
+    pd.testing.assert_frame_equal(printed(cli, run, tmp_path / "reordered.csv"), expected, check_exact=True)
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "csv.gz", "parquet"])
+def test_every_format_holds_the_same_table(cli: Cli, run: Path, tables: Any, tmp_path: Path, ending: str) -> None:
+    expected = printed(cli, run, tables.three)
+    out = tmp_path / f"out.{ending}"
+    outcome = cli("predict", run, "--data", tables.three, "--out", out)
+    assert (outcome.code, outcome.stdout) == (0, "")
+    assert f"saved in {out}" in outcome.stderr
+    if ending == "parquet":
+        found = pd.read_parquet(out)
+    else:
+        found = pd.read_csv(out, sep="\t" if ending == "tsv" else ",", float_precision="round_trip")
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == [out.name]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet"])
+def test_a_long_table_goes_through_in_blocks(
+    cli: Cli, run: Path, tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    expected = printed(cli, run, tables.three)
+    source = tmp_path / "in.parquet" if ending == "parquet" else tables.three
+    if ending == "parquet":
+        pd.read_csv(tables.three).to_parquet(source)
+    monkeypatch.setattr(trained_module, "BLOCK_ROWS", 37)
+    out = tmp_path / f"out.{ending}"
+    assert cli("predict", run, "--data", source, "--out", out).code == 0
+    if ending == "parquet":
+        found = pd.read_parquet(out)
+    else:
+        found = pd.read_csv(out, sep="\t" if "tsv" in ending else ",", float_precision="round_trip")
+    assert found["class"].equals(expected["class"])
+    numbers = [column for column in expected if column != "class"]
+    np.testing.assert_allclose(found[numbers], expected[numbers], atol=1e-6)
+
+
+def test_a_bad_cell_of_a_later_block_is_named_by_its_row(
+    refused: Callable[..., None], run: Path, tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = pd.read_csv(tables.three).astype({"height": object})
+    table.loc[[120, 150], "height"] = "tall"
+    table.to_csv(tmp_path / "junk.csv", index=False)
+    monkeypatch.setattr(trained_module, "BLOCK_ROWS", 50)
+    out = tmp_path / "out.csv"
+    words = ["junk.csv", "'tall' is not a number", "2 such values", "row 121", "line 122", "'height'"]
+    refused(1, words, "predict", run, "--data", tmp_path / "junk.csv", "--out", out)
+    assert not out.exists()
+    assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["junk.csv"]
+
+
+@pytest.mark.parametrize(
+    ("table", "names", "kind"), [("whole", [3, 10, 20], "int64"), ("flags", [False, True], "bool")]
+)
+def test_class_names_keep_their_type(
+    cli: Cli, trained: Trained, tables: Any, tmp_path: Path, table: str, names: list[Any], kind: str
+) -> None:
+    run = trained(getattr(tables, table))
+    text = printed(cli, run.path, getattr(tables, table))
+    out = tmp_path / "out.parquet"
+    assert cli("predict", run.path, "--data", getattr(tables, table), "--out", out).code == 0
+    typed = pd.read_parquet(out)
+    for found in (text, typed):
+        assert list(found.columns) == ["class", *(f"p({name})" for name in names)]
+        assert found["class"].dtype.name == kind
+        assert set(found["class"]) <= set(names)
+    pd.testing.assert_frame_equal(typed, text, check_exact=True)
+
+
+def test_json_describes_the_file(cli: Cli, run: Path, tables: Any, tmp_path: Path) -> None:
+    out = tmp_path / "out.csv"
+    outcome = cli("predict", run, "--data", tables.three, "--out", out, "--json")
+    assert outcome.code == 0
+    assert outcome.stdout.count("\n") == 1
+    said = json.loads(outcome.stdout)
+    found = pd.read_csv(out)["class"].value_counts()
+    assert said["rows"] == 160
+    assert said["classes"] == [
+        {"class": name, "rows": int(found.get(name, 0))} for name in ("bad", "so, so", "very good")
+    ]
+
+
+def test_an_existing_file_is_only_replaced_by_force(
+    cli: Cli, refused: Callable[..., None], run: Path, tables: Any, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csv"
+    out.write_text("precious")
+    command = ["predict", run, "--data", tables.three, "--out", out]
+    refused(2, [str(out), "exists already", "--force"], *command)
+    assert out.read_text() == "precious"
+    assert cli(*command, "--force").code == 0
+    assert out.read_text().startswith("class,p(bad)")
+
+
+def test_a_registered_set_wants_its_features_by_name(cli: Cli, refused: Callable[..., None], tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    command = ["train", "--dataset", "three-class", "-m", 10, "--iterations", 2, "--json", "--out", run]
+    result = json.loads(cli(*command).stdout)
+    assert (result["dataset"], result["source"], result["classes"]) == ("three-class", "generated", 3)
+    names = json.loads((run / "model.json").read_text())["encoder"]["columns"]
+    features = [column["name"] for column in names]
+    rows = pd.DataFrame(np.random.default_rng(0).random((20, len(features))), columns=features)
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    assert len(printed(cli, run, tmp_path / "new.csv")) == 20
+    rows.drop(columns=features[0]).to_csv(tmp_path / "short.csv", index=False)
+    refused(1, ["short.csv", f"missing column {features[0]!r}"], "predict", run, "--data", tmp_path / "short.csv")

@@ -1,0 +1,214 @@
+"""`gpcnoise train` as a user meets it: every likelihood and option in miniature, its output and its folder."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+Cli = Callable[..., Any]
+Trained = Callable[..., Any]
+
+# DESIGN, section 3: what the JSON of `train` holds at least.
+# fmt: off
+FIELDS = [
+    "preset", "dataset", "protocol", "likelihood", "method", "bound", "kernel", "ard", "inducing", "batch_size",
+    "delta_mode", "delta", "iterations", "learning_rate", "optimizer", "precision", "device", "split", "seed",
+    "n_train", "n_test", "d", "classes", "acc", "nll", "brier", "ece", "elbo", "train_seconds", "seconds_per_step",
+    "run_dir", "versions",
+]
+# fmt: on
+METHODS = {"step": "GPC-I", "probit": "GPC-II", "logit": "GPC-III", "softmax": "GPCsm"}
+METRICS = ("acc", "nll", "brier", "ece", "elbo")
+FILES = ["config.yaml", "curve.csv", "log.txt", "metrics.json", "model.json", "model.npz"]
+
+
+def parameters(run_dir: Path) -> dict[str, np.ndarray]:
+    with np.load(run_dir / "model.npz") as arrays:
+        return {name: arrays[name] for name in arrays.files}
+
+
+@pytest.mark.parametrize("likelihood", METHODS)
+@pytest.mark.parametrize(("table", "classes", "d"), [("two", 2, 2), ("three", 3, 5)])
+def test_every_likelihood_trains(
+    trained: Trained, tables: Any, likelihood: str, table: str, classes: int, d: int
+) -> None:
+    result = trained(getattr(tables, table), "--likelihood", likelihood).result
+    assert set(FIELDS) <= result.keys()
+    assert all(math.isfinite(result[name]) for name in METRICS)
+    assert 0 <= result["acc"] <= 100
+    assert 0 <= result["nll"] < 1.2 * math.log(classes)
+    expected = {
+        "method": METHODS[likelihood],
+        "bound": "tilted" if likelihood == "softmax" else "gaussian",
+        "delta_mode": None if likelihood == "softmax" else "optimal",
+        "classes": classes,
+        "d": d,
+        "n_train": 144,
+        "n_test": 16,
+        "steps": 8,
+        "preset": "fast",
+        "precision": "mixed",
+        "kernel": "rbf",
+    }
+    assert {name: result[name] for name in expected} == expected
+    assert (result["delta"] is None) == (likelihood == "softmax")
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (
+            ["--likelihood", "probit", "--kernel", "matern32", "--ard", "--delta", "free", "--precision", "float64"],
+            {"kernel": "matern32", "ard": True, "delta_mode": "free", "precision": "float64"},
+        ),
+        (
+            ["--likelihood", "step", "--kernel", "matern52", "--delta", "fixed", "--precision", "float32"],
+            {"kernel": "matern52", "delta_mode": "fixed", "delta": pytest.approx(1e-3), "precision": "float32"},
+        ),
+        (
+            ["--kernel", "matern52+rbf", "--ard", "likelihood.bound=gumbel"],
+            {"kernel": "matern52+rbf", "ard": True, "bound": "gumbel", "optimizer": "natgrad"},
+        ),
+        (
+            ["--likelihood", "logit", "kernel.shared=false", "--precision", "float32", "optimizer=adam"],
+            {"shared_kernel": False, "precision": "float32", "optimizer": "adam"},
+        ),
+        (
+            ["--preset", "paper", "--iterations", "8", "--likelihood", "probit", "delta.prior=beta"],
+            {"preset": "paper", "delta_mode": "free", "learning_rate": 0.01, "optimizer": "adam"},
+        ),
+        (["--protocol", "paper", "--split", "3"], {"protocol": "paper", "split": 3}),
+        (["--likelihood", "step", "--seed", "7"], {"optimizer": "natgrad", "seed": 7}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_options_reach_the_model(trained: Trained, tables: Any, options: list[str], expected: dict[str, Any]) -> None:
+    result = trained(tables.three, *options).result
+    assert all(math.isfinite(result[name]) for name in METRICS)
+    assert {name: result[name] for name in expected} == expected
+
+
+def test_one_lengthscale_per_feature_and_one_kernel_per_class(trained: Trained, tables: Any) -> None:
+    both = trained(tables.three, "--kernel", "matern52+rbf", "--ard", "likelihood.bound=gumbel")
+    each = trained(
+        tables.three, "--likelihood", "logit", "kernel.shared=false", "--precision", "float32", "optimizer=adam"
+    )
+    for run, shapes in ((both, [(5,)] * 2), (each, [()] * 3)):
+        found = [value.shape for name, value in parameters(run.path).items() if name.endswith("lengthscales")]
+        assert found == shapes
+
+
+def test_the_run_folder_holds_what_the_run_was(trained: Trained, tables: Any) -> None:
+    run = trained(tables.three, "--likelihood", "softmax")
+    assert sorted(path.name for path in run.path.iterdir()) == FILES
+    assert json.loads((run.path / "metrics.json").read_text()) == run.result
+    assert run.result["run_dir"] == str(run.path)
+    curve = (run.path / "curve.csv").read_text().splitlines()
+    assert curve[0] == "step,seconds,elbo,acc,nll,delta"
+    assert [line.split(",")[0] for line in curve[1:]] == [str(step) for step in range(1, 9)]
+    assert float(curve[-1].split(",")[4]) == run.result["nll"]
+    description = json.loads((run.path / "model.json").read_text())
+    assert description["class_names"] == ["bad", "so, so", "very good"]
+    assert description["versions"].keys() >= {"gpcnoise", "python", "tensorflow", "gpflow", "numpy"}
+    assert "training from step 0 to 8" in (run.path / "log.txt").read_text()
+
+
+def test_same_seed_same_result(trained: Trained, tables: Any) -> None:
+    first = trained(tables.three, "--likelihood", "softmax")
+    second = trained(tables.three, "--likelihood", "softmax", "--seed", "0")
+    assert first.path != second.path
+    assert [first.result[name] for name in METRICS] == [second.result[name] for name in METRICS]
+    for name, value in parameters(first.path).items():
+        np.testing.assert_array_equal(value, parameters(second.path)[name], strict=True)
+
+
+def test_another_seed_another_result(trained: Trained, tables: Any) -> None:
+    first = trained(tables.three, "--likelihood", "step", "--seed", "7")
+    second = trained(tables.three, "--likelihood", "step")
+    assert first.result["nll"] != second.result["nll"]
+
+
+def test_json_is_all_that_is_on_stdout(cli: Cli, tables: Any, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    out.mkdir()  # a folder that is there but empty may be used
+    outcome = cli("train", "--data", tables.two, "--target", "kind", "-m", 5, "--iterations", 1, "--json", "--out", out)
+    assert outcome.code == 0
+    assert outcome.stdout.count("\n") == 1
+    assert json.loads(outcome.stdout)["steps"] == 1
+    assert "training: steps 0 to 1" in outcome.stderr
+
+
+def test_a_run_takes_the_next_free_folder(
+    cli: Cli, tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("runs/file-softmax-rbf-split0-001").mkdir(parents=True)
+    outcome = cli("train", "--data", tables.two, "--target", "kind", "-m", 5, "--iterations", 1)
+    assert outcome.code == 0
+    assert list(Path("runs/file-softmax-rbf-split0-001").iterdir()) == []
+    assert sorted(path.name for path in Path("runs/file-softmax-rbf-split0-002").iterdir()) == FILES
+    lines = outcome.stdout.splitlines()
+    assert lines[0].startswith("GPCsm (softmax, tilted bound) on file")
+    assert lines[1].split() == ["acc", "%", "nll", "Brier", "ECE", "ELBO", "δ", "steps", "seconds"]
+    assert len(lines) == 3
+    assert "saved in runs/file-softmax-rbf-split0-002" in outcome.stderr
+
+
+def test_a_run_folder_is_not_overwritten(cli: Cli, refused: Callable[..., None], trained: Trained, tables: Any) -> None:
+    run = trained(tables.two, "--likelihood", "softmax")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in run.path.iterdir()}
+    changed = run.path.stat().st_mtime_ns
+    command = ["train", "--data", tables.two, "--target", "kind", "-m", 5, "--out", run.path]
+    refused(2, [str(run.path), "is not empty", "--resume"], *command)
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in run.path.iterdir()} == before
+    assert run.path.stat().st_mtime_ns == changed
+
+
+def test_what_cannot_be_trained_leaves_no_folder(refused: Callable[..., None], tables: Any, tmp_path: Path) -> None:
+    command = ["train", "--data", tables.three, "--target", "kind", "-m", 5, "--out", tmp_path / "run"]
+    refused(2, ["natgrad", "optimizer=adam"], *command, "kernel.shared=false")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--learning-rate", "1e300"), ("--learning-rate", "1e6", "--likelihood", "probit", "--precision", "float64")],
+)
+def test_diverging_training_says_at_which_step(cli: Cli, tables: Any, tmp_path: Path, options: tuple[str, ...]) -> None:
+    out = tmp_path / "run"
+    outcome = cli("train", "--data", tables.three, "--target", "kind", "-m", 12, "--iterations", 60, "--out", out,
+                  "--json", "optimizer=adam", *options)  # fmt: skip
+    assert (outcome.code, outcome.stdout) == (1, "")
+    last = outcome.stderr.splitlines()[-1]
+    assert last.startswith("gpcnoise: error: ")
+    assert re.search(r"at step \d+", last)
+    assert "--learning-rate" in last
+    assert not {"metrics.json", "model.json", "model.npz"} & {path.name for path in out.iterdir()}
+
+
+def test_a_model_that_learned_nothing_is_pointed_out(cli: Cli, tables: Any, tmp_path: Path) -> None:
+    outcome = cli("train", "--data", tables.three, "--target", "kind", "-m", 5, "--iterations", 4, "--json",
+                  "--learning-rate", "1e300", "--out", tmp_path / "run")  # fmt: skip
+    assert outcome.code == 0
+    result = json.loads(outcome.stdout)
+    assert result["acc"] <= result["majority_acc"]
+    assert "no better than always naming the largest class" in outcome.stderr
+
+
+def test_a_nearly_singular_kernel_matrix_is_met_by_more_jitter(cli: Cli, tables: Any, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    outcome = cli("train", "--data", tables.three, "--target", "kind", "-m", 12, "--iterations", 4, "--out", out,
+                  "--json", "--precision", "float64", "kernel.lengthscale=1e4", "runtime.jitter=1e-16")  # fmt: skip
+    assert outcome.code == 0
+    result = json.loads(outcome.stdout)
+    assert math.isfinite(result["nll"])
+    assert result["jitter"] > 1e-16
+    assert "nearly singular" in outcome.stderr
+    assert "jitter raised to" in (out / "log.txt").read_text()
