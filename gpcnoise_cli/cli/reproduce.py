@@ -112,7 +112,10 @@ def uci(
         all_likelihoods,
     )
     ledger = ledger_for(grid, results)
-    plan = Plan.of(take_shard(grid.cells(), shard), ledger)
+    cells = grid.cells()
+    if not cells:
+        raise UsageError("the grid has no cell: the paper has no GPCsm on binary sets; --all-likelihoods asks for it.")
+    plan = Plan.of(take_shard(cells, shard), ledger)
     plan.refuse_other_settings(ledger.folder)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     if dry_run:
@@ -206,6 +209,8 @@ def _print_results(plan: Plan, ledger: Ledger, report: Report, json: bool, absen
     from gpcnoise_cli.reporting.published import METRICS
     from gpcnoise_cli.reporting.uci_tables import metric_table
 
+    if not plan.cells:  # a shard more than there are cells
+        return
     config = plan.cells[0].config
     measured = collect(ledger.folder, config.protocol, config.kernel.name)
     names = {cell.config.dataset.name for cell in plan.cells}

@@ -73,7 +73,8 @@ def sweep(
     if to_do:
         number = number_of_workers(workers, len(to_do))
         report = run_campaign(to_do, ledger, number, estimator, keep_probabilities=keep_probabilities)
-    _print_rows(_rows(swept, ledger), [*swept[0].values], "json" if json else format)
+    keys = [*swept[0].values] if swept else []  # a shard may be empty
+    _print_rows(_rows(swept, ledger), keys, "json" if json else format)
     failed_before = [cell for cell in plan.in_state(State.FAILED) if cell not in to_do]
     if failed_before:
         say(f"{len(failed_before)} cells failed before and are left out; --retry-failed tries them again.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any
@@ -49,13 +50,22 @@ class Progress:
 
 def outcome_of(error: BaseException) -> Outcome:
     """What an exception means for the cell: the machine's trouble passes, the request's does not."""
-    causes = [error, error.__cause__]
-    troubles = [cause for cause in causes if isinstance(cause, OSError)]
-    if any(trouble.errno in _FULL for trouble in troubles):
+    if any(isinstance(one, OSError) and one.errno in _FULL for one in _chain(error)):
         return Outcome(Status.FULL, _sentence(error))
-    if troubles or isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
+    machine = any(isinstance(one, OSError | MemoryError) for one in (error, error.__cause__))
+    if machine or type(error).__name__ == "ResourceExhaustedError":
         return Outcome(Status.TRANSIENT, _sentence(error))
     return Outcome(Status.FAILED, _sentence(error))
+
+
+def _chain(error: BaseException) -> Iterator[BaseException]:
+    """The error and what it came from; a zip file closed on a full disk complains of something else instead."""
+    while True:
+        yield error
+        earlier = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+        if earlier is None:
+            return
+        error = earlier
 
 
 def _sentence(error: BaseException) -> str:

@@ -102,7 +102,9 @@ def work(task: Task, stop_requested: StopRequest) -> Outcome:
     except _Stopped:
         return Outcome(Status.STOPPED)
     except Exception as error:
-        traceback.print_exc()
+        with contextlib.suppress(OSError):  # stderr is a file, and the disk may be what is full
+            traceback.print_exc()
+            sys.stderr.flush()
         return outcome_of(error)
     return Outcome(Status.DONE)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -71,6 +72,7 @@ def compare(
     )
 
 
+@cache
 def critical_difference(num_methods: int, num_sets: int, alpha: float = ALPHA) -> float:
     """Nemenyi: average ranks further apart than this differ at level alpha."""
     from scipy.stats import studentized_range
