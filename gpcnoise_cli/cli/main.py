@@ -15,7 +15,20 @@ from typing import Annotated
 import typer
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.cli import bench, config, data, doctor, evaluate, predict, reproduce, sweep, tables, train
+from gpcnoise_cli.cli import (
+    bench,
+    config,
+    data,
+    doctor,
+    evaluate,
+    figures,
+    plot,
+    predict,
+    reproduce,
+    sweep,
+    tables,
+    train,
+)
 from gpcnoise_cli.errors import GpcnoiseError
 
 app = typer.Typer(
@@ -31,8 +44,10 @@ app.command()(evaluate.evaluate)
 app.command()(config.config)
 app.add_typer(data.app, name="data")
 app.command()(sweep.sweep)
+figures.register(reproduce.app)
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(tables.app, name="tables")
+app.command()(plot.plot)
 app.add_typer(bench.app, name="bench")
 app.command()(doctor.doctor)
 

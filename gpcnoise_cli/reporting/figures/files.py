@@ -1,0 +1,84 @@
+"""Pictures and their numbers on disk: PNG, PDF and CSV, each written whole or not at all, the same bytes every time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.files import write_atomically, write_text
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+DIGITS = 7
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder for the files, or say why it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise GpcnoiseError(f"cannot make the folder {folder}: {error.strerror}; choose another --out.") from error
+
+
+def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """`name.png` and `name.pdf`, without dates in them."""
+    written = []
+    for ending, metadata in (("png", {"Software": None}), ("pdf", {"CreationDate": None, "Producer": None})):
+        buffer = io.BytesIO()
+        figure.savefig(buffer, format=ending, metadata=metadata)
+        path = folder / f"{name}.{ending}"
+        content = buffer.getvalue()
+        write_atomically(path, lambda stream, content=content: stream.write(content))  # type: ignore[misc]
+        written.append(path)
+    return written
+
+
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], note: str = "") -> None:
+    """One line per row, numbers to seven digits; with a `note`, a last column repeats it in every row."""
+    rows = list(rows)
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*columns, *(["note"] if note else [])], lineterminator="\n", restval="")
+    writer.writeheader()
+    for row in rows:
+        values = {key: _short(value) for key, value in row.items()}
+        writer.writerow({**values, "note": note} if note else values)
+    write_text(path, text.getvalue())
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Readable JSON; numbers that JSON does not know become null."""
+    write_text(path, json.dumps(_finite(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table for Markdown."""
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def _short(value: Any) -> Any:
+    if value is None:
+        return ""
+    if hasattr(value, "item"):
+        value = value.item()
+    return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _finite(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return _finite(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
