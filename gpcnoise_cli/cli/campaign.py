@@ -80,6 +80,7 @@ class Forecast:
         self.estimator, self.workers = estimator, workers
         self.open = {cell: estimator.estimate(cell).seconds for cell in cells}
         self.began: dict[Cell, float] = {}
+        self.part_left: dict[Cell, float] = {}
         self.expected, self.taken = 0.0, 0.0
 
     def finished(self, cell: Cell, record: Mapping[str, Any]) -> None:
@@ -97,12 +98,12 @@ class Forecast:
         correction = self.taken / self.expected if self.expected else 1.0
         left = 0.0
         for cell, seconds in self.open.items():
-            part_left = 1.0
             if cell in running:
                 self.began.setdefault(cell, time.monotonic())
                 progress = running[cell]
-                part_left = 1 - (progress.step or 0) / progress.iterations if progress.iterations else 1.0
-            left += seconds * correction * part_left
+                if progress.iterations:
+                    self.part_left[cell] = 1 - (progress.step or 0) / progress.iterations
+            left += seconds * correction * self.part_left.get(cell, 1.0)
         return left / max(1, min(self.workers, len(self.open)))
 
 
@@ -161,8 +162,9 @@ class LiveDisplay(PlainDisplay):
             self.bars.remove_task(self.lines.pop(cell))
         for cell, progress in running.items():
             if cell not in self.lines:
-                self.lines[cell] = self.bars.add_task(cell.label, total=None, count="", note="")
-            self.bars.update(self.lines[cell], **_bar_of(progress))
+                self.lines[cell] = self.bars.add_task(cell.label, total=None, count="", note="starting")
+            if progress.step is not None:
+                self.bars.update(self.lines[cell], **_bar_of(progress))
         note = f"about {duration(self.left_seconds)} left"
         self.bars.update(self.whole, completed=self.done, count=f"{self.done}/{self.total}", note=note)
 
@@ -171,8 +173,6 @@ class LiveDisplay(PlainDisplay):
 
 
 def _bar_of(progress: Progress) -> dict[str, Any]:
-    if progress.step is None:
-        return {"note": "starting"}
     test = f"acc {progress.acc:.2f}% nll {progress.nll:.4f}" if progress.acc is not None else ""
     return {
         "completed": progress.step,

@@ -40,6 +40,7 @@ def compute_cell(
 ) -> Computed:
     """Train the cell in `scratch`, from its checkpoint where one is left; raises `Interrupted` when asked to stop."""
     config = _with_threads(cell.config, threads)
+    made_by = {"host": host(), "commit": commit()}  # now: the checkout may move on while this runs
     scratch.mkdir(parents=True, exist_ok=True)
     folder = RunFolder(scratch)
     result, resumed = _finished(folder, keep_probabilities), folder.checkpoint.exists()
@@ -71,8 +72,7 @@ def compute_cell(
         "curve": curve_summary(folder),
         "resumed": resumed,
         "threads": config.runtime.threads,
-        "host": host(),
-        "commit": commit(),
+        **made_by,
         "departures": dict(cell.departures),
         "config": stored_config(cell.config),
         "digest": cell.digest,
