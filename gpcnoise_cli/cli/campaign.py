@@ -37,6 +37,7 @@ def run_campaign(
     """Compute the cells with a display on stderr; Ctrl-C and SIGTERM stop the workers politely."""
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
+    ledger.prepare()
     runner = LocalRunner(ledger, workers, keep_probabilities=keep_probabilities)
     say(f"computing {len(cells)} cells with {workers} workers of {runner.threads} threads, into {ledger.folder}")
     with stop_on_signal() as stop_requested, _display(cells, workers, estimator) as events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,6 +11,8 @@ import typer
 from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
+from gpcnoise_cli.config.groups import choices
+from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -44,17 +47,39 @@ def _option(*names: str, help: str, panel: str = _GRID, **more: Any) -> Any:
     return typer.Option(*names, help=help, rich_help_panel=panel, **more)
 
 
+def _choices(group: str) -> Callable[[str], list[str]]:
+    """Completion of names between commas; the last one is being typed."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        names = UCI_NAMES if group == "dataset" else choices(group)
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
+
+
 @app.command()
 def uci(
-    kernel: Annotated[str, _option("--kernel", help="rbf (Tables II to IV) or matern52+rbf (Table V).")] = "rbf",
-    preset: Annotated[str, _option("--preset", help="paper (to the letter, 10000 steps) or fast.")] = "paper",
+    kernel: Annotated[
+        str,
+        _option("--kernel", help="rbf (Tables II to IV) or matern52+rbf (Table V).", autocompletion=_choices("kernel")),
+    ] = "rbf",
+    preset: Annotated[
+        str,
+        _option("--preset", help="paper (to the letter, 10000 steps) or fast.", autocompletion=_choices("experiment")),
+    ] = "paper",
     protocol: Annotated[str, _option("--protocol", help="paper (row number as a feature) or clean.")] = "paper",
     datasets: Annotated[
-        str | None, _option("--datasets", help="Names between commas. Default: all 19.", show_default=False)
+        str | None,
+        _option("--datasets", help="Names between commas. Default: all 19.", autocompletion=_choices("dataset")),
     ] = None,
     likelihoods: Annotated[
         str | None,
-        _option("--likelihoods", help="Of step, probit, logit, softmax. Default: all.", show_default=False),
+        _option(
+            "--likelihoods",
+            help="Of step, probit, logit, softmax. Default: all.",
+            autocompletion=_choices("likelihood"),
+        ),
     ] = None,
     splits: Annotated[str, _option("--splits", help="Numbers and ranges, such as 0-9 or 0,2,5-7.")] = "0-9",
     all_likelihoods: Annotated[
@@ -82,7 +107,6 @@ def uci(
     Example: gpcnoise reproduce uci --datasets waveform,twonorm --splits 0-1 --iterations 200 --workers 2
     """
     from gpcnoise_cli.config.quoting import assign
-    from gpcnoise_cli.data.registry import UCI_NAMES
     from gpcnoise_cli.experiments.cost import Estimator
     from gpcnoise_cli.experiments.grid import Grid, parse_names, parse_numbers, take_shard
     from gpcnoise_cli.experiments.plan import Plan

@@ -15,7 +15,7 @@ from typing import Any
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.experiments.cell import Cell
 from gpcnoise_cli.experiments.ledger import Ledger, State
-from gpcnoise_cli.experiments.outcome import Outcome, Progress, Status
+from gpcnoise_cli.experiments.outcome import Outcome, Progress, Status, outcome_of
 from gpcnoise_cli.experiments.runner import Runner
 
 ATTEMPTS = 3
@@ -64,6 +64,7 @@ class Campaign:
         self.events = events or CampaignEvents()
         self.queue = deque(cells)
         self.attempts: dict[Cell, int] = {}
+        self.failed_before = {cell for cell in cells if ledger.look_up(cell).state is State.FAILED}
         self.report = Report()
         self._said_waiting = False
 
@@ -95,14 +96,24 @@ class Campaign:
             if entry.state is State.DONE:
                 self.report.elsewhere.append(cell)
                 self._announce(cell, entry.record)
+            elif entry.state is State.FAILED and cell not in self.failed_before:
+                self.report.failed[cell] = (entry.record or {}).get("reason", "")
+                self.events.failed(cell, f"in another process: {self.report.failed[cell]}", again=False)
             elif self.ledger.workspace.is_busy(cell):
                 self.queue.append(cell)
             else:
-                self.runner.submit(cell)
-                free -= 1
+                free -= self._start(cell)
         if self.queue and not self.runner.running() and not self._said_waiting:
             self._said_waiting = True
             self.events.message(f"waiting for {len(self.queue)} cells that another process computes.")
+
+    def _start(self, cell: Cell) -> int:
+        try:
+            self.runner.submit(cell)
+            return 1
+        except OSError as error:  # no process could be had
+            self._take(cell, outcome_of(error))
+            return 0
 
     def _take(self, cell: Cell, outcome: Outcome) -> None:
         if outcome.status is Status.DONE:

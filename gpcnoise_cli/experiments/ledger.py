@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.experiments.cell import Cell, same_settings
 from gpcnoise_cli.experiments.workspace import Workspace
 from gpcnoise_cli.files import write_atomically, write_text
@@ -56,6 +57,14 @@ class Ledger:
     def probabilities_path(self, cell: Cell) -> Path:
         return self._path(cell, ".npz")
 
+    def prepare(self) -> None:
+        """Find out that results can be written before hours are spent on them."""
+        _make_folder(self.folder)
+        try:
+            self.workspace.prepare()
+        except OSError as error:
+            raise _unwritable(self.folder, error) from error
+
     def look_up(self, cell: Cell) -> Entry:
         result = read_record(self.result_path(cell))
         if result is not None:
@@ -71,7 +80,7 @@ class Ledger:
     ) -> None:
         """File a finished cell; the probabilities come first, so that a result is never without them."""
         path = self.result_path(cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         for left in path.parent.glob(f".{path.stem}.*.tmp"):  # by a process that was killed while it wrote
             left.unlink(missing_ok=True)
         if probabilities is not None:
@@ -82,7 +91,7 @@ class Ledger:
 
     def file_failure(self, cell: Cell, reason: str, *, transient: bool, attempts: int) -> None:
         path = self.failure_path(cell)
-        path.parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(path.parent)
         failure = {"reason": reason, "transient": transient, "attempts": attempts}
         _write(path, {**cell.to_dict(), "digest": cell.digest, **failure})
 
@@ -98,6 +107,17 @@ class Ledger:
 
     def _path(self, cell: Cell, ending: str) -> Path:
         return self.folder / f"{cell.name}{ending}"
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _unwritable(folder, error) from error
+
+
+def _unwritable(folder: Path, error: OSError) -> GpcnoiseError:
+    return GpcnoiseError(f"cannot write to {folder}: {error.strerror or error}; choose another --results.")
 
 
 def read_record(path: Path) -> dict[str, Any] | None:

@@ -33,9 +33,7 @@ class Workspace:
 
     def prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
-        ignore = self.folder / ".gitignore"
-        if not ignore.exists():
-            ignore.write_text("*\n", encoding="utf-8")
+        (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
     def clear(self, cell: Cell) -> None:
         shutil.rmtree(self.scratch(cell), ignore_errors=True)

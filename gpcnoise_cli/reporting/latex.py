@@ -61,4 +61,6 @@ def _latex_groups(columns: Sequence[Column], groups: Sequence[tuple[str, int, in
 def latex_document(tables: Sequence[Table]) -> str:
     """A whole document with the tables, to look at."""
     head = "\\documentclass{article}\n\\usepackage[utf8]{inputenc}\n\\usepackage[landscape,margin=15mm]{geometry}\n"
-    return head + "\\begin{document}\n" + "\n".join(map(to_latex, tables)) + "\\end{document}\n"
+    # A page each: LaTeX gives up when too many floats wait for a place.
+    pages = "".join(f"{to_latex(table)}\\clearpage\n" for table in tables)
+    return f"{head}\\begin{{document}}\n{pages}\\end{{document}}\n"

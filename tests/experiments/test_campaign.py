@@ -118,6 +118,28 @@ def test_a_cell_that_another_process_holds_is_waited_for_and_not_computed_twice(
     assert said == ["waiting for 1 cells that another process computes."]
 
 
+def test_a_cell_that_failed_elsewhere_meanwhile_is_not_tried_here_too(ledger: Ledger) -> None:
+    runner = ScriptedRunner({})
+    campaign = Campaign(CELLS[:1], ledger, runner)
+    ledger.file_failure(CELLS[0], "the data are damaged", transient=False, attempts=1)
+    assert campaign.run().failed == {CELLS[0]: "the data are damaged"}
+    assert runner.submitted == []
+    assert Campaign(CELLS[:1], ledger, runner).run().computed == CELLS[:1]  # but asked for by name, it is
+
+
+def test_a_process_that_cannot_be_started_is_a_transient_failure(ledger: Ledger) -> None:
+    class PoorRunner(ScriptedRunner):
+        def submit(self, cell: Cell) -> None:
+            self.submitted.append(cell.name)
+            if len(self.submitted) == 1:
+                raise BlockingIOError(11, "Resource temporarily unavailable")
+            self.under_way.append(cell)
+
+    runner = PoorRunner({})
+    assert set(Campaign(CELLS, ledger, runner).run().computed) == set(CELLS)
+    assert len(runner.submitted) == 4
+
+
 def test_a_request_to_stop_stops_the_runner(ledger: Ledger) -> None:
     runner = ScriptedRunner({})
     report = Campaign(CELLS, ledger, runner, stop_requested=lambda: bool(runner.submitted)).run()

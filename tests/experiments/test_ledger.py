@@ -102,6 +102,12 @@ def test_a_write_that_fails_leaves_what_was_there(ledger: Ledger, monkeypatch: p
     assert [path.name for path in ledger.result_path(CELL).parent.iterdir()] == ["split-00.json"]
 
 
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(GpcnoiseError, match="choose another --results"):
+        Ledger(tmp_path / "file" / "uci").prepare()
+
+
 HOLD = """
 import sys
 from pathlib import Path
