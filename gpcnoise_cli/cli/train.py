@@ -47,7 +47,8 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
     config = compose(overrides)
     if config.dataset.path is not None:  # a run must be resumable from any folder
         config.dataset.path = str(Path(config.dataset.path).resolve())
-    return _train(config)
+    asked = any(override.startswith("inducing=") for override in overrides)
+    return _train(config, limit_inducing=not asked)
 
 
 def _resumed(path: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -70,10 +70,12 @@ def run_training(
     events: TrainingEvents | None = None,
     stop_requested: Callable[[], bool] = lambda: False,
     keep_probabilities: bool = False,
+    limit_inducing: bool = False,
 ) -> dict[str, Any]:
     """Train, score, save; returns the result (DESIGN: the JSON of `train`). Raises `Interrupted` when asked to stop.
 
-    Data, model and optimizer come before the folder, so a request that cannot work leaves nothing behind.
+    Data, model and optimizer come before the folder, so a request that cannot work leaves nothing behind. With
+    `limit_inducing` a number of inducing points that nobody asked for is brought down to the number of training rows.
     """
     device = prepare(config.runtime)
     from gpcnoise_cli.models.build import build_model, precision_context
@@ -81,6 +83,8 @@ def run_training(
     from gpcnoise_cli.training.trainer import Trainer
 
     split = data or load_data(config)
+    if limit_inducing:
+        config = replace(config, inducing=min(config.inducing, split.n_train))
     with precision_context(config.runtime.precision):
         model = build_model(config, split.X_train, split.num_classes)
         trainer = Trainer(config, model, split, stop_requested=stop_requested)
