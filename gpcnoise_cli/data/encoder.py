@@ -79,7 +79,8 @@ class TableEncoder:
         if missing:
             names = ", ".join(repr(name) for name in missing)
             raise GpcnoiseError(
-                f"missing column{'s' if len(missing) > 1 else ''} {names}; the model was trained on them."
+                f"missing column{'s' if len(missing) > 1 else ''} {names}; "
+                f"the model was trained on {'them' if len(missing) > 1 else 'it'}."
             )
         check_complete(frame[[column.name for column in self.columns]])
         blocks = [_ENCODERS[column.kind](frame[column.name], column) for column in self.columns]
