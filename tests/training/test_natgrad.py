@@ -13,7 +13,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.schema import OptimizerConfig
 from gpcnoise_cli.data.split import Split
-from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.loop import TrainingLoop
@@ -162,11 +161,12 @@ def test_after_settling_the_models_own_bound_is_the_optimizers(split: Callable[.
     assert_allclose(loop.run_until(31), -bound, rtol=1e-5)
 
 
-def test_hyperparameters_get_the_gradients_of_the_bound(split: Callable[..., Split]) -> None:
+@pytest.mark.parametrize("shared", ["true", "false"])
+def test_hyperparameters_get_the_gradients_of_the_bound(split: Callable[..., Split], shared: str) -> None:
     """Adam's first step goes against the sign of the gradient: kernel, inducing points and a free δ all move so."""
     data = split(3)
     rows = rows_of(data)
-    model = model_for(data, "probit", "delta=free", "delta.value=0.05")
+    model = model_for(data, "probit", "delta=free", "delta.value=0.05", f"kernel.shared={shared}")
     model.q_mu.assign(np.random.default_rng(0).normal(size=(8, 3)))
     optimizer = natural(model, 0.1, learning_rate=1e-3)
     moving = [*optimizer.of_kernel, *optimizer.of_likelihood, *optimizer.of_points]
@@ -223,9 +223,3 @@ def test_softening_ends(split: Callable[..., Split]) -> None:
     answers = [optimizer.soften() for _ in range(50)]
     assert answers[0]
     assert not answers[-1]
-
-
-def test_one_kernel_per_class_is_refused_in_a_sentence(split: Callable[..., Split]) -> None:
-    model = model_for(split(3), "softmax", "kernel.shared=false")
-    with pytest.raises(UsageError, match="natgrad needs one kernel shared by the classes; choose optimizer=adam"):
-        natural(model, 0.1)
