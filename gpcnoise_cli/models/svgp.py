@@ -69,14 +69,19 @@ class FusedSVGP(gpflow.models.SVGP):
         """The likelihood's δ; None where it has none."""
         return None if self.likelihood.delta_mode is None else float(self.likelihood.delta.numpy())
 
+    @property
+    def kernels(self) -> list[tuple[Kernel, slice]]:
+        """Each kernel with the classes it serves."""
+        if self.shares_kernel:
+            return [(self.kernel, slice(None))]
+        return [(kernel, slice(c, c + 1)) for c, kernel in enumerate(self.kernel.latent_kernels)]
+
     def kernel_cholesky(self) -> tf.Tensor:
         """The factors of K_mm, one per kernel, as training sees them."""
-        kernels = [self.kernel] if self.shares_kernel else self.kernel.latent_kernels
-        return tf.linalg.cholesky(tf.stack([self._regularised(kernel(self.Z)) for kernel in kernels]))
+        return tf.linalg.cholesky(tf.stack([self._regularised(kernel(self.Z)) for kernel, _ in self.kernels]))
 
-    def kernel_matrices(self, X: tf.Tensor, kernel: Kernel | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def kernel_matrices(self, X: tf.Tensor, kernel: Kernel) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """K_mm with jitter (exact dtype), and K_mn and diag K_nn (work dtype)."""
-        kernel = kernel or self.kernel
         K_mm = self._regularised(kernel(self.Z))
         X, Z = tf.cast(X, self.work), tf.cast(self.Z, self.work)
         if self.work == self.exact:
@@ -89,12 +94,7 @@ class FusedSVGP(gpflow.models.SVGP):
     def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(μ, ν), each [N, C], in the work dtype."""
         q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
-        if self.shares_kernel:
-            return self._marginals(self.kernel, X, q_mu, q_sqrt)
-        each = [
-            self._marginals(kernel, X, q_mu[:, c : c + 1], q_sqrt[c : c + 1])
-            for c, kernel in enumerate(self.kernel.latent_kernels)
-        ]
+        each = [self._marginals(kernel, X, q_mu[:, c], q_sqrt[c]) for kernel, c in self.kernels]
         return tf.concat([mu for mu, _ in each], axis=1), tf.concat([nu for _, nu in each], axis=1)
 
     def floor_variance(self, nu: tf.Tensor, k_diag: tf.Tensor) -> tf.Tensor:

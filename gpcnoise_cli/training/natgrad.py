@@ -14,8 +14,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from gpcnoise_cli.config.schema import OptimizerConfig
-from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.models.conditional import Adjoints, adjoint, inverse_of_triangular, marginals
+from gpcnoise_cli.models.conditional import adjoint, inverse_of_triangular, marginals
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.optimizers import Optimizer, when_finite
@@ -31,8 +30,6 @@ class NaturalOptimizer(Optimizer):
 
     def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
         super().__init__(model, config, schedule)
-        if not model.shares_kernel:
-            raise UsageError("optimizer natgrad needs one kernel shared by the classes; choose optimizer=adam.")
         self.concave = model.likelihood.delta_mode is None
         q_sqrt = tf.convert_to_tensor(model.q_sqrt)
         precision = tf.linalg.inv(tf.matmul(q_sqrt, q_sqrt, transpose_b=True))
@@ -54,21 +51,27 @@ class NaturalOptimizer(Optimizer):
         model, likelihood = self.model, self.model.likelihood
         with tf.GradientTape(watch_accessed_variables=False) as kernel_tape:
             kernel_tape.watch([*self.of_kernel, *self.of_points])
-            matrices = model.kernel_matrices(X)
-        q_mu = tf.convert_to_tensor(model.q_mu)
-        forward = marginals(*matrices, q_mu, self._covariance_offset())
-        mu = tf.transpose(forward.mu)
-        nu = tf.transpose(model.floor_variance(forward.nu, matrices[2]))
+            matrices = [model.kernel_matrices(X, kernel) for kernel, _ in model.kernels]
+        q_mu, P = tf.convert_to_tensor(model.q_mu), self._covariance_offset()
+        served = [classes for _, classes in model.kernels]
+        forward = [marginals(*K, q_mu[:, c], P[c]) for K, c in zip(matrices, served, strict=True)]
+        mu = _rows([part.mu for part in forward])
+        nu = _rows([model.floor_variance(part.nu, K[2]) for part, K in zip(forward, matrices, strict=True)])
         expectations, d_mu, d_nu = likelihood.expectation_gradients(mu, nu, Y)
         scale = model.data_scale(tf.shape(X)[0])
         loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
 
         weight = tf.cast(scale, model.work)
-        back = adjoint(forward, q_mu, tf.transpose(d_mu) * weight, tf.transpose(d_nu) * weight)
-        upstream = [-back.K_mm, -back.K_mn, -back.k_diag]
-        d_kernel = kernel_tape.gradient(list(matrices), [*self.of_kernel, *self.of_points], output_gradients=upstream)
+        d_mu, d_nu = tf.transpose(d_mu) * weight, tf.transpose(d_nu) * weight
+        back = [adjoint(part, q_mu[:, c], d_mu[c], d_nu[c]) for part, c in zip(forward, served, strict=True)]
+        d_kernel = kernel_tape.gradient(
+            [K for three in matrices for K in three],
+            [*self.of_kernel, *self.of_points],
+            output_gradients=[-d for part in back for d in (part.K_mm, part.K_mn, part.k_diag)],
+        )
         d_likelihood = self._likelihood_gradients(X, mu, nu, Y, scale)
-        precision, root_inverse, new_q_mu = self._natural_step(q_mu, back, step)
+        d_S, d_q_mu = tf.concat([part.S for part in back], axis=0), tf.concat([part.q_mu for part in back], axis=1)
+        precision, root_inverse, new_q_mu = self._natural_step(q_mu, d_q_mu, d_S, step)
 
         def move() -> None:
             rate = self.config.learning_rate * self.schedule.factor(step)
@@ -123,17 +126,24 @@ class NaturalOptimizer(Optimizer):
         size = self.config.natural_step * tf.pow(tf.constant(FIRST_FRACTION, tf.float64), 1.0 - ramp)
         return size * self.schedule.factor(step) * tf.pow(tf.constant(0.5, tf.float64), self.halvings)
 
-    def _natural_step(self, q_mu: tf.Tensor, back: Adjoints, step: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def _natural_step(
+        self, q_mu: tf.Tensor, d_q_mu: tf.Tensor, d_S: tf.Tensor, step: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """(Λ, R⁻¹, m) after one step."""
         exact = self.model.exact
         rho = tf.cast(self._step_size(step), exact)
-        towards = -2 * rho * tf.cast(back.S, exact)
+        towards = -2 * rho * tf.cast(d_S, exact)
         moved = (1 - rho) * self.precision + towards
         moved = tf.linalg.set_diag(moved, tf.linalg.diag_part(moved) + rho)
         if not self.concave:
             bent = tf.matmul(moved, self.root_inverse, transpose_b=True)
             moved = (self.precision + tf.matmul(bent, bent, transpose_b=True)) / 2
         root_inverse = inverse_of_triangular(tf.linalg.cholesky(moved))
-        pull = tf.transpose(tf.cast(back.q_mu, exact) - q_mu)[:, :, None]
+        pull = tf.transpose(tf.cast(d_q_mu, exact) - q_mu)[:, :, None]
         shift = tf.matmul(root_inverse, tf.matmul(root_inverse, pull), transpose_a=True)
         return moved, root_inverse, q_mu + rho * tf.transpose(shift[:, :, 0])
+
+
+def _rows(by_class: list[tf.Tensor]) -> tf.Tensor:
+    """[B, C] from parts of shape [·, B]."""
+    return tf.transpose(tf.concat(by_class, axis=0))

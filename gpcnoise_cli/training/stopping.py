@@ -1,8 +1,8 @@
 """When a run has learned what it can: the smoothed bound no longer rises.
 
 The loss is averaged over windows of fixed length, so that minibatch noise does not decide; the rule compares the mean
-of the latest windows with the mean of as many before them. Easy sets stop after a few hundred steps; a set whose inducing
-points still travel keeps gaining and goes on to the last planned step.
+of the latest windows with the mean of as many before them. Easy sets stop after a few hundred steps; a set whose
+inducing points still travel keeps gaining and goes on to the last planned step.
 """
 
 from __future__ import annotations
