@@ -90,6 +90,11 @@ def test_the_quick_round_leaves_nothing_out() -> None:
     assert {case[2:] for case in QUICK} == {(c, *kernel) for c in CLASSES for kernel in KERNEL_CHOICES}
 
 
+@pytest.mark.parametrize(("likelihood", "classes"), [("probit", 3), ("softmax", 26)])
+def test_a_batch_that_is_long_beside_the_inducing_points(pair: Callable, likelihood: str, classes: int) -> None:
+    assert_equal_models(*pair(likelihood, classes, rows=150, m=5))
+
+
 @pytest.mark.parametrize(
     ("likelihood", "classes", "kernel", "ard"),
     [
