@@ -179,26 +179,30 @@ def everything(
     Example: gpcnoise reproduce all --only errors,toy
     """
     from gpcnoise_cli.experiments.figures.catalogue import EXPERIMENTS
-    from gpcnoise_cli.reporting.figures.publish import write_index
+    from gpcnoise_cli.reporting.figures.publish import read_published, write_index
 
     names = _split(only, "experiment") or tuple(EXPERIMENTS)
     _check_known("experiment", names, EXPERIMENTS)
     base = out or FIGURES
-    done: list[tuple[Experiment, Published]] = []
-    failed: list[tuple[Experiment, str]] = []
+    outcomes: dict[str, Published | str] = {}
     with _working(base / WORK) as runs:
         for name in names:
             experiment = EXPERIMENTS[name]
             settings = _shortened(experiment.settings(), iterations, inducing)
             say(f"{name}: {experiment.shows}")
             try:
-                done.append((experiment, _published(experiment, settings, base / settings.folder_name(name), runs)))
+                outcomes[name] = _published(experiment, settings, base / settings.folder_name(name), runs)
             except GpcnoiseError as error:
                 say(f"{name}: {error}")
-                failed.append((experiment, str(error)))
-    write_index(base / INDEX, done, failed)
-    _show_all([published for _, published in done], failed, base / INDEX, json)
-    if failed:
+                outcomes[name] = str(error)
+    # What was left out this time but is there in full from before belongs in the index too.
+    parts = [
+        (experiment, outcomes.get(name) or read_published(experiment, base / name))
+        for name, experiment in EXPERIMENTS.items()
+    ]
+    write_index(base / INDEX, [(experiment, part) for experiment, part in parts if part is not None])
+    _show_all(outcomes, base / INDEX, json)
+    if any(isinstance(outcome, str) for outcome in outcomes.values()):
         raise typer.Exit(1)
 
 
@@ -272,13 +276,14 @@ def _show(done: Published, json: bool) -> None:
     say("written: " + ", ".join(str(path) for path in done.files))
 
 
-def _show_all(done: list[Published], failed: list[tuple[Experiment, str]], index: Path, json: bool) -> None:
+def _show_all(outcomes: dict[str, Published | str], index: Path, json: bool) -> None:
+    done = [outcome for outcome in outcomes.values() if not isinstance(outcome, str)]
+    failed = {name: outcome for name, outcome in outcomes.items() if isinstance(outcome, str)}
     if json:
-        missing = {experiment.name: reason for experiment, reason in failed}
-        emit_json({"index": index, "done": [_as_json(one) for one in done], "failed": missing})
+        emit_json({"index": index, "done": [_as_json(one) for one in done], "failed": failed})
         return
     rows = [(one.name, len(one.files), str(one.folder), one.note or "full settings") for one in done]
-    rows += [(experiment.name, 0, "–", f"failed: {reason}") for experiment, reason in failed]
+    rows += [(name, 0, "–", f"failed: {reason}") for name, reason in failed.items()]
     print_table(("experiment", "files", "folder", "settings"), rows)
     say(f"index: {index}")
 

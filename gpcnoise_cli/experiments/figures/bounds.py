@@ -107,7 +107,8 @@ class BoundsResult:
             at = int(np.argmin(np.abs(curve.variances - 4.0)))
             said.append(
                 f"Probit, {curve.panel}: for the same q(f), eq_elbo_binary is tighter than L_HS {where}; at ν = "
-                f"{curve.variances[at]:.1f} the gaps are {ours[at]:.2f} and {hensman[at]:.2f} nats."
+                f"{curve.variances[at]:.1f} the gaps are {ours[at]:.2f} and {hensman[at]:.2f} nats, at ν = "
+                f"{curve.variances[0]:g} they are {ours[0]:.2f} and {hensman[0]:.3f}."
             )
         below = min(float(np.min(curve.gap(b))) for curve in (*self.softmax, *self.binary) for b in curve.bounds)
         said.append(

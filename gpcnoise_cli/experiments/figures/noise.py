@@ -129,7 +129,7 @@ class NoiseResult:
             f"The paper's derivative, automatic differentiation and differences agree to "
             f"{max(c.disagreement for c in self.curves):.1e} of its largest value, on all {len(self.curves)} models.",
             f"∂L/∂a is negative all along the grid for {len(falling)} of {len(self.curves)} models "
-            f"({holds(len(falling) == len(self.curves))}): learning a would drive it to 0."
+            f"({holds(len(falling) == len(self.curves))}): for these, learning a would drive it to 0."
             + _exceptions([c for c in self.curves if not c.falls]),
             f"With everything else kept, L_I > L_II > L_III for {len(ordered)} of {len(self.curves)} models "
             f"({holds(len(ordered) == len(self.curves))})." + _exceptions([c for c in self.curves if not c.ordered]),
@@ -216,10 +216,10 @@ def noise_curve(run: Run) -> NoiseCurve:
     kl = float(trained.model.prior_kl())
     slope = np.log((1 - delta) * (classes - 1) / delta)
     methods = np.array(list(METHOD_A.values()))
-    elbo, by_autodiff = _elbo_and_autodiff(mu, nu, y, classes, delta, np.concatenate([GRID, methods]))
     h = 1e-3 * np.maximum(GRID, 1e-2)
-    up, _ = _elbo_and_autodiff(mu, nu, y, classes, delta, GRID + h)
-    down, _ = _elbo_and_autodiff(mu, nu, y, classes, delta, np.maximum(GRID - h, 0.0))
+    above, below = GRID + h, np.maximum(GRID - h, 0.0)
+    values, slopes = _elbo_and_autodiff(mu, nu, y, classes, delta, np.concatenate([GRID, methods, above, below]))
+    elbo, at_methods, up, down = np.split(values, np.cumsum([len(GRID), len(methods), len(GRID)]))
     by_paper = slope * np.array([agreement_derivative(mu, nu, y, a).sum() for a in GRID])
     here = METHOD_A[run.cell.config.likelihood.name] or METHOD_A["probit"]
     terms = agreement_derivative(mu, nu, y, here)
@@ -233,11 +233,11 @@ def noise_curve(run: Run) -> NoiseCurve:
         delta=delta,
         trained_elbo=float(run.record["elbo"]),
         a=GRID,
-        elbo=scale * elbo[: len(GRID)] - kl,
+        elbo=scale * elbo - kl,
         by_paper=scale * by_paper,
-        by_autodiff=scale * by_autodiff[: len(GRID)],
-        by_differences=scale * (up - down) / (GRID + h - np.maximum(GRID - h, 0.0)),
-        at_methods=dict(zip(METHOD_A, (scale * elbo[len(GRID) :] - kl).tolist(), strict=True)),
+        by_autodiff=scale * slopes[: len(GRID)],
+        by_differences=scale * (up - down) / (above - below),
+        at_methods=dict(zip(METHOD_A, (scale * at_methods - kl).tolist(), strict=True)),
         right=float(np.mean(right)),
         rising=float(np.mean(terms > 0)),
         rising_though_right=float(np.mean((terms > 0) & right)),

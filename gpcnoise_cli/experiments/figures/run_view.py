@@ -117,7 +117,9 @@ _TOLD = (
 def _labels(records: Sequence[dict[str, Any]]) -> list[str]:
     """What distinguishes each record; a number where nothing does."""
     differing = [key for key in _TOLD if len({str(record.get(key)) for record in records}) > 1]
-    labels = [", ".join(_told(key, record.get(key)) for key in differing) for record in records]
+    labels = [
+        ", ".join(_told(key, record[key]) for key in differing if record.get(key) is not None) for record in records
+    ]
     if len(set(labels)) < len(labels):
         labels = [f"{number}: {label}".rstrip(": ") for number, label in enumerate(labels, start=1)]
     return labels

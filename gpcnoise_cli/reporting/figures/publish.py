@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -51,21 +52,30 @@ def publish(experiment: Experiment, settings: Settings, result: Result, folder: 
     return Published(experiment.name, folder, (*files, folder / SUMMARY), note, findings, summary)
 
 
-def write_index(
-    path: Path, done: Sequence[tuple[Experiment, Published]], failed: Sequence[tuple[Experiment, str]]
-) -> None:
-    """`index.md`: every experiment with its pictures, numbers and findings, and what could not be done."""
+def read_published(experiment: Experiment, folder: Path) -> Published | None:
+    """What an earlier run left in `folder`; None where it left nothing complete."""
+    try:
+        summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+        files = tuple(folder / name for name in summary["files"])
+        return Published(experiment.name, folder, files, summary["note"], tuple(summary["findings"]), summary)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def write_index(path: Path, parts: Sequence[tuple[Experiment, Published | str]]) -> None:
+    """`index.md`: every experiment with its pictures, numbers and findings, or why there are none."""
     lines = ["# Figures", "", "Written by `gpcnoise reproduce all`; each part has its own command.", ""]
-    for experiment, published in done:
+    for experiment, published in parts:
+        lines += [f"## {experiment.name}: {experiment.shows}", ""]
+        if isinstance(published, str):
+            lines += [f"Not done: {published}", ""]
+            continue
         inside = _beside(published.folder, path.parent)
-        lines += [f"## {experiment.name}: {experiment.shows}", "", f"`gpcnoise reproduce {experiment.name}`", ""]
-        lines += [f"**{published.note}**", ""] if published.note else []
+        lines += [f"`gpcnoise reproduce {experiment.name}`", ""]
         lines += [f"- {finding}" for finding in published.findings]
         lines += [""]
         lines += [f"![{file.stem}]({inside}/{file.name})" for file in published.files if file.suffix == ".png"]
         lines += ["", "Files: " + ", ".join(f"[{file.name}]({inside}/{file.name})" for file in published.files), ""]
-    for experiment, reason in failed:
-        lines += [f"## {experiment.name}: {experiment.shows}", "", f"Not done: {reason}", ""]
     make_folder(path.parent)
     write_text(path, "\n".join(lines))
 

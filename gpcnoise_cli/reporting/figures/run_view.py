@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpcnoise_cli.reporting.figures.style import BLUE, GREY, PAGE, VERMILION, label_axes, look, new_figure
+from gpcnoise_cli.reporting.figures.style import BLUE, GREY, PAGE, VERMILION, label_axes, look, new_figure, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,7 +85,9 @@ def _confusion(view: RunView) -> Figure:
 
 
 def _bars(views: Sequence[CellView]) -> Figure:
-    figure = new_figure(PAGE, 0.9 + 0.24 * max(len(views), 3))
+    names = [wrapped(view.label or "run", 38) for view in views]
+    lines = max(3, sum(name.count("\n") + 1 for name in names) + len(names) // 2)
+    figure = new_figure(PAGE, 0.9 + 0.15 * lines)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, metric, label in zip(panels, ("acc", "nll"), ("accuracy, %", "nll, nats"), strict=True):
         values = [float(view.record[metric]) for view in views]
@@ -102,19 +104,20 @@ def _bars(views: Sequence[CellView]) -> Figure:
             )
         axes.margins(x=0.3)
         label_axes(axes, x=label)
-    panels[0].set_yticks(range(len(views)), [view.label or "run" for view in views])
+    panels[0].set_yticks(range(len(views)), names)
     panels[0].set_ylim(len(views) - 0.5, -0.5)
     return figure
 
 
 def _overlaid(views: Sequence[CellView]) -> Figure:
-    figure = new_figure(PAGE, 2.9)
+    columns = 2 if max(len(view.label) for view in views) < 60 else 1
+    figure = new_figure(PAGE, 2.5 + 0.16 * -(-len(views) // columns))
     panels = figure.subplots(1, 2)
     for axes, metric, label in zip(panels, ("acc", "nll"), ("accuracy, %", "nll, nats"), strict=True):
         for number, view in enumerate(views):
             axes.plot(view.curve["step"], view.curve[metric], **look(number).plot(), label=view.label or "run")
         label_axes(axes, x="step", y=label)
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=columns)
     return figure
 
 

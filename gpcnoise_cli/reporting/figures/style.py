@@ -90,7 +90,7 @@ def new_figure(width: float, height: float, *, note: str = "") -> Figure:
 
     figure = Figure(figsize=(width, height), layout="constrained")
     if note:
-        figure.suptitle(_wrapped(note, int(width * 17)), fontsize=6.5, color=VERMILION)
+        figure.suptitle(wrapped(note, int(width * 17)), fontsize=6.5, color=VERMILION)
     return figure
 
 
@@ -107,7 +107,8 @@ def method_name(likelihood: str) -> str:
     return f"{LIKELIHOODS[likelihood].method} ({likelihood})"
 
 
-def _wrapped(text: str, width: int) -> str:
+def wrapped(text: str, width: int) -> str:
+    """`text` in lines of at most `width` letters."""
     import textwrap
 
     return "\n".join(textwrap.wrap(text, width))
