@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 from collections.abc import Callable
@@ -23,7 +24,8 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
     except OSError as error:
         raise GpcnoiseError(f"cannot write {path}: {error.strerror or error}; nothing was changed there.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where nothing could be made there is nothing to remove
+            temporary.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -14,7 +14,7 @@ class CurvePoint:
 
     step: int
     seconds: float  # of training, evaluation not counted
-    elbo: float  # mean over the steps since the last point
+    elbo: float  # mean over the latest window of steps
     acc: float
     nll: float
     delta: float | None

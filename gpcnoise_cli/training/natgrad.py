@@ -23,6 +23,9 @@ from gpcnoise_cli.training.schedule import Schedule
 # A q(u) that knows nothing yet should not jump: the step size grows geometrically from this fraction of its full size.
 FIRST_FRACTION = 0.1
 MOST_HALVINGS = 10
+# Under Gaussian noise the bound is flat where |μ| is large: one long step may end where no gradient leads back. So the
+# mean moves by no more than this many standard deviations of q(u) at a time.
+LONGEST_MEAN_STEP = 3.0
 
 
 class NaturalOptimizer(Optimizer):
@@ -140,8 +143,10 @@ class NaturalOptimizer(Optimizer):
             moved = (self.precision + tf.matmul(bent, bent, transpose_b=True)) / 2
         root_inverse = inverse_of_triangular(tf.linalg.cholesky(moved))
         pull = tf.transpose(tf.cast(d_q_mu, exact) - q_mu)[:, :, None]
-        shift = tf.matmul(root_inverse, tf.matmul(root_inverse, pull), transpose_a=True)
-        return moved, root_inverse, q_mu + rho * tf.transpose(shift[:, :, 0])
+        shift = rho * tf.matmul(root_inverse, pull)  # its length is that of the mean's step Δ, √(Δᵀ Λ Δ)
+        if not self.concave:
+            shift *= tf.minimum(tf.ones([], exact), LONGEST_MEAN_STEP / (tf.norm(shift, axis=1, keepdims=True) + 1e-30))
+        return moved, root_inverse, q_mu + tf.transpose(tf.matmul(root_inverse, shift, transpose_a=True)[:, :, 0])
 
 
 def _rows(by_class: list[tf.Tensor]) -> tf.Tensor:

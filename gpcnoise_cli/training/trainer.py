@@ -49,7 +49,6 @@ class History:
     """What a run remembers besides its variables."""
 
     seconds: float = 0.0
-    steps_since_point: int = 0
     curve: list[CurvePoint] = field(default_factory=list)
     windows: list[float] = field(default_factory=list)
     winding_down: bool = False
@@ -164,7 +163,6 @@ class Trainer:
             loss = float("nan")
         took, steps = time.perf_counter() - began, self.step - start
         self.history.seconds += took
-        self.history.steps_since_point += steps
         if not first:
             self.timed_seconds, self.timed_steps = self.timed_seconds + took, self.timed_steps + steps
         if not np.isfinite(loss):
