@@ -101,7 +101,7 @@ def quality(
 def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
     from gpcnoise_cli.experiments.bench.case import STANDARD_CASES
     from gpcnoise_cli.experiments.bench.gpytorch_client import HOW_TO_GET_IT, find_gpytorch
-    from gpcnoise_cli.experiments.bench.growth import AXES, BASE, QUICK_AXES, measure_growth
+    from gpcnoise_cli.experiments.bench.growth import AXES, BASE, EFFORT, QUICK_AXES, measure_growth
     from gpcnoise_cli.experiments.bench.steps import measure_steps
     from gpcnoise_cli.reporting.bench_files import write_bench
 
@@ -114,7 +114,9 @@ def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
         if "steps" in parts:
             result["steps"] = measure_steps(STANDARD_CASES, effort, gpytorch, told)
         if "growth" in parts:
-            result["growth"] = measure_growth(QUICK_AXES if quick else AXES, BASE, effort, told)
+            result["growth"] = (
+                measure_growth(QUICK_AXES, BASE, effort, told) if quick else measure_growth(AXES, BASE, EFFORT, told)
+            )
     written = write_bench(result, out)
     show(result, json)
     say("written: " + ", ".join(str(path) for path in written))

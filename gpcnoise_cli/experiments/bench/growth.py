@@ -16,6 +16,8 @@ from gpcnoise_cli.experiments.bench.case import Case, synthetic
 from gpcnoise_cli.experiments.bench.interleave import Effort, interleave, spread
 from gpcnoise_cli.experiments.bench.systems import Loop, engine, stock
 
+# There are many points, and a curve forgives more noise than a ratio.
+EFFORT = Effort(5, 0.4)
 SYSTEMS: dict[str, Callable[..., Loop]] = {"mixed": engine, "stock": stock}
 
 

@@ -27,7 +27,7 @@ class Effort:
     seconds: float
 
 
-USUAL, QUICK = Effort(11, 1.0), Effort(3, 0.3)
+USUAL, QUICK = Effort(9, 0.8), Effort(3, 0.3)
 
 
 def interleave(
