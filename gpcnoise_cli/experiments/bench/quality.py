@@ -85,7 +85,7 @@ def measure_quality(
             runs = {}
             for preset, config in configs.items():
                 events.message(f"{dataset}: training with preset {preset}")
-                scratch = folder / "unfinished" / f"{dataset}-{preset}-{digest[preset]}"
+                scratch = _scratch(folder, dataset, preset, digest[preset])
                 if fresh:
                     shutil.rmtree(scratch, ignore_errors=True)
                 runs[preset] = compute_cell(
@@ -100,9 +100,18 @@ def measure_quality(
             record = {**compare(runs, _step_times(runs["paper"], effort)), "digest": digest, "machine": dict(machine)}
             kept = {**read_kept(folder), name: record}  # another process may have added to it meanwhile
             write_text(folder / FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
-            shutil.rmtree(folder / "unfinished", ignore_errors=True)
+            for preset in configs:
+                shutil.rmtree(_scratch(folder, dataset, preset, digest[preset]), ignore_errors=True)
         wanted[name] = kept[name]
     return wanted
+
+
+def _scratch(folder: Path, dataset: str, preset: str, digest: str) -> Path:
+    """Where a run lives until its data set is filed; hidden from git."""
+    unfinished = folder / "unfinished"
+    unfinished.mkdir(exist_ok=True)
+    (unfinished / ".gitignore").write_text("*\n", encoding="utf-8")
+    return unfinished / f"{dataset}-{preset}-{digest}"
 
 
 def read_kept(folder: Path) -> dict[str, dict[str, Any]]:
