@@ -110,3 +110,17 @@ def fused_marginals(K_mm: tf.Tensor, K_mn: tf.Tensor, k_diag: tf.Tensor, q_mu: t
         return back.K_mm, back.K_mn, back.k_diag, tf.cast(back.q_mu, q_mu.dtype), tf.cast(d_root, q_sqrt.dtype)
 
     return (forward.mu, forward.nu), gradient
+
+
+@tf.custom_gradient
+def whitened_kl(q_mu: tf.Tensor, q_sqrt: tf.Tensor) -> Any:
+    """Σ_c KL(q(u^c) ‖ N(0, I)) for lower triangular q_sqrt; its gradient is one pass over q_sqrt."""
+    diagonal = tf.linalg.diag_part(q_sqrt)
+    size = tf.cast(tf.size(q_mu), q_mu.dtype)
+    squares = tf.reduce_sum(tf.square(q_mu)) + tf.reduce_sum(tf.square(q_sqrt))
+    value = (squares - size) / 2 - tf.reduce_sum(tf.math.log(tf.abs(diagonal)))
+
+    def gradient(d_value: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return d_value * q_mu, d_value * tf.linalg.set_diag(q_sqrt, diagonal - 1 / diagonal)
+
+    return value, gradient

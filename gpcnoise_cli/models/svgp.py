@@ -15,7 +15,7 @@ import tensorflow as tf
 from check_shapes import inherit_check_shapes
 from gpflow.kernels import Kernel, MultioutputKernel
 
-from gpcnoise_cli.models.conditional import fused_marginals
+from gpcnoise_cli.models.conditional import fused_marginals, whitened_kl
 from gpcnoise_cli.models.kernels import in_dtype
 
 # Rounding in float32 can push a vanishing variance below zero; the floor is relative to the prior variance.
@@ -111,6 +111,10 @@ class FusedSVGP(gpflow.models.SVGP):
         expectations = self.likelihood.variational_expectations(no_inputs, mu, nu, Y)
         total = tf.cast(tf.reduce_sum(expectations), self.exact)
         return total * self.data_scale(tf.shape(mu)[0]) - self.prior_kl()
+
+    @inherit_check_shapes
+    def prior_kl(self) -> tf.Tensor:
+        return whitened_kl(tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt))
 
     @inherit_check_shapes
     def elbo(self, data: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
