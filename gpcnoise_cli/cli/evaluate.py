@@ -9,6 +9,10 @@ import typer
 
 from gpcnoise_cli.cli.console import emit_json, print_table
 from gpcnoise_cli.cli.options import Json
+from gpcnoise_cli.cli.scores import SCORES, score, score_cells
+
+# More classes than these would push the scores off the screen; --json has them all.
+MOST_CLASSES = 30
 
 
 def evaluate(
@@ -24,7 +28,9 @@ def evaluate(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Accuracy (%), mean negative log likelihood (nats), Brier score and calibration error of a trained model.
+    """Accuracy, likelihood, calibration, AUROC and selective accuracy of a trained model, and each class by itself.
+
+    acc@90 is the accuracy on the 90% of rows about which the model is most confident; nll is the mean, in nats.
 
     Example: gpcnoise evaluate runs/first
 
@@ -50,5 +56,12 @@ def _print_result(result: dict[str, Any]) -> None:
         f"{result['method']} ({result['likelihood']}, {result['bound']} bound) on {where}: "
         f"{result['n']} rows, {result['classes']} classes"
     )
-    row = [f"{result['acc']:.2f}", f"{result['nll']:.4f}", f"{result['brier']:.4f}", f"{result['ece']:.4f}"]
-    print_table(("acc %", "nll", "Brier", "ECE"), [row], title=title)
+    print_table(tuple(SCORES), [score_cells(result, tuple(SCORES))], title=title)
+    classes = result["per_class"]
+    if result["classes"] <= MOST_CLASSES:
+        by_class = zip(classes["rows"], classes["precision"], classes["recall"], strict=True)
+        rows = [
+            [str(name), str(count), score(precision, 4), score(recall, 4)]
+            for name, (count, precision, recall) in zip(result["class_names"], by_class, strict=True)
+        ]
+        print_table(("class", "rows", "precision", "recall"), rows)

@@ -32,7 +32,7 @@ def plot(
     ] = None,
     json: Json = False,
 ) -> None:
-    """The curve, reliability diagram and confusion matrix of a run; or the scores and curves of several.
+    """The curve, reliability, selective accuracy and confusion of a run; or the scores and curves of several.
 
     Example: gpcnoise plot runs/first
 
@@ -70,11 +70,12 @@ def _write(figures: dict[str, Figure], tables: dict[str, list[dict[str, Any]]], 
 
 
 def _run_tables(view: RunView) -> dict[str, list[dict[str, Any]]]:
-    table = view.reliability
+    table, selective = view.reliability, view.selective
     bins = zip(table.confidence, table.accuracy, table.count, strict=True)
     return {
         "curve": _rows(view.curve),
         "reliability": [{"confidence": c, "accuracy": a, "rows": n} for c, a, n in bins],
+        "selective": _rows({"coverage": selective.coverage.tolist(), "accuracy": selective.accuracy.tolist()}),
         "confusion": [
             {"observed": name, **{str(other): n for other, n in zip(view.class_names, row, strict=True)}}
             for name, row in zip(view.class_names, view.confusion, strict=True)
@@ -96,6 +97,11 @@ def _comparison_tables(views: list[CellView]) -> dict[str, list[dict[str, Any]]]
         "nll",
         "brier",
         "ece",
+        "ece_equal_mass",
+        "auroc",
+        "acc_at_80",
+        "acc_at_90",
+        "acc_at_95",
     )
     scores = [{"run": view.label, **{key: view.record.get(key) for key in told}} for view in views]
     curves = [{"run": view.label, **row} for view in views for row in _rows(view.curve)]

@@ -9,7 +9,10 @@ import typer
 
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
+from gpcnoise_cli.cli.scores import score, score_cells
 from gpcnoise_cli.errors import UsageError
+
+_SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
 
 
 @with_train_options
@@ -90,14 +93,11 @@ def _print_result(result: dict[str, Any]) -> None:
         f"{result['classes']} classes"
     )
     row = [
-        f"{result['acc']:.2f}",
-        f"{result['nll']:.4f}",
-        f"{result['brier']:.4f}",
-        f"{result['ece']:.4f}",
-        f"{result['elbo']:.1f}",
-        "–" if result["delta"] is None else f"{result['delta']:.4f}",
+        *score_cells(result, _SCORES),
+        score(result["elbo"], 1),
+        score(result["delta"], 4),
         str(result["steps"]),
-        f"{result['train_seconds']:.1f}",
+        score(result["train_seconds"], 1),
     ]
-    print_table(("acc %", "nll", "Brier", "ECE", "ELBO", "δ", "steps", "seconds"), [row], title=title)
+    print_table((*_SCORES, "ELBO", "δ", "steps", "seconds"), [row], title=title)
     say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {result['run_dir']} --data FILE --out FILE")

@@ -1,6 +1,7 @@
-"""How good a table of class probabilities is: accuracy, negative log likelihood, Brier score, calibration error.
+"""How good a table of class probabilities is: accuracy, likelihood, calibration, ranking, and each class by itself.
 
-One set of functions for every command. Probabilities are [n, C], labels 0..C−1.
+One set of functions for every command. Probabilities are [n, C], labels 0..C−1. What a test set cannot tell, such as
+the recall of a class that is not in it, is None.
 """
 
 from __future__ import annotations
@@ -10,11 +11,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-Probabilities = NDArray[np.float64]
-Labels = NDArray[np.integer]
+from gpcnoise_cli.evaluation.calibration import Labels, Probabilities, expected_calibration_error
+from gpcnoise_cli.evaluation.selective import selective_curve
 
 LEAST_PROBABILITY = 1e-12
-ECE_BINS = 15
+
+
+@dataclass(frozen=True)
+class PerClass:
+    """One value per class, in the order of the class numbers."""
+
+    precision: list[float | None]  # right among those predicted as this class; None where none was
+    recall: list[float | None]  # found among the rows of this class; None where there is none
+    rows: list[int]
 
 
 @dataclass(frozen=True)
@@ -22,7 +31,13 @@ class Metrics:
     acc: float  # percent
     nll: float  # mean, nats
     brier: float  # mean squared distance to the one-hot label, 0..2
-    ece: float  # expected calibration error of the predicted class, 0..1
+    ece: float  # expected calibration error of the predicted class, 0..1, bins of equal width
+    ece_equal_mass: float  # the same with as many rows in each bin
+    auroc: float | None  # of class 1, or the mean of each class against the rest; None where a class is absent
+    acc_at_80: float  # percent, of the 80% most confident rows
+    acc_at_90: float
+    acc_at_95: float
+    per_class: PerClass
 
 
 def clip_probabilities(probabilities: NDArray[np.floating]) -> Probabilities:
@@ -37,35 +52,42 @@ def evaluate(probabilities: NDArray[np.floating], y: Labels) -> Metrics:
     rows = np.arange(len(p))
     one_hot = np.zeros_like(p)
     one_hot[rows, y] = 1.0
+    selective = selective_curve(p, y)
     return Metrics(
         acc=float(100.0 * np.mean(p.argmax(axis=1) == y)),
         nll=float(-np.mean(np.log(p[rows, y]))),
         brier=float(np.mean(np.sum((p - one_hot) ** 2, axis=1))),
         ece=expected_calibration_error(p, y),
+        ece_equal_mass=expected_calibration_error(p, y, equal_mass=True),
+        auroc=area_under_roc(p, y),
+        acc_at_80=selective.at(80),
+        acc_at_90=selective.at(90),
+        acc_at_95=selective.at(95),
+        per_class=per_class(p.argmax(axis=1), y, p.shape[1]),
     )
 
 
-@dataclass(frozen=True)
-class Reliability:
-    """Confidence against accuracy of the predicted class, in bins of equal width; empty bins are left out."""
+def area_under_roc(probabilities: Probabilities, y: Labels) -> float | None:
+    """The chance that a row of the class is ranked above one of the rest; the mean over classes if they are many."""
+    from sklearn.metrics import roc_auc_score
 
-    confidence: NDArray[np.float64]
-    accuracy: NDArray[np.float64]
-    count: NDArray[np.int64]
-
-
-def reliability(probabilities: Probabilities, y: Labels, bins: int = ECE_BINS) -> Reliability:
-    """What a reliability diagram draws."""
-    confidence = probabilities.max(axis=1)
-    correct = probabilities.argmax(axis=1) == y
-    bin_of = np.minimum((confidence * bins).astype(int), bins - 1)
-    count = np.bincount(bin_of, minlength=bins)
-    used = count > 0
-    mean = [np.bincount(bin_of, weights=values, minlength=bins)[used] / count[used] for values in (confidence, correct)]
-    return Reliability(mean[0], mean[1], count[used])
+    classes = probabilities.shape[1]
+    if len(np.unique(y)) < classes:
+        return None
+    if classes == 2:
+        return float(roc_auc_score(y, probabilities[:, 1]))
+    return float(roc_auc_score(y, probabilities, multi_class="ovr", average="macro"))
 
 
-def expected_calibration_error(probabilities: Probabilities, y: Labels, bins: int = ECE_BINS) -> float:
-    """The mean gap between confidence and accuracy, weighted by how many predictions fall into each bin."""
-    table = reliability(probabilities, y, bins)
-    return float(np.sum(table.count * np.abs(table.accuracy - table.confidence)) / table.count.sum())
+def per_class(predicted: Labels, y: Labels, classes: int) -> PerClass:
+    """Precision and recall of every class."""
+    from sklearn.metrics import precision_recall_fscore_support
+
+    precision, recall, _, rows = precision_recall_fscore_support(
+        y, predicted, labels=np.arange(classes), average=None, zero_division=np.nan
+    )
+    return PerClass(_known(precision), _known(recall), [int(count) for count in rows])
+
+
+def _known(values: NDArray[np.float64]) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in values]

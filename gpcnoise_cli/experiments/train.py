@@ -145,5 +145,6 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "n_test": split.n_test,
         "d": split.d,
         "classes": split.num_classes,
+        "class_names": list(split.class_names),
         "majority_acc": 100.0 * float(np.mean(split.y_test == np.bincount(split.y_train).argmax())),
     }

@@ -71,6 +71,7 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
         "precision": config.runtime.precision,
         "n": len(y),
         "classes": len(trained.class_names),
+        "class_names": list(trained.class_names),
         **asdict(evaluate(probabilities, y)),
     }
 

@@ -12,7 +12,7 @@ import pytest
 
 Cli = Callable[..., Any]
 Trained = Callable[..., Any]
-METRICS = ("acc", "nll", "brier", "ece")
+METRICS = ("acc", "nll", "brier", "ece", "ece_equal_mass", "auroc", "acc_at_80", "acc_at_90", "acc_at_95", "per_class")
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,15 @@ def test_a_labelled_file_is_scored(cli: Cli, trained: Trained, tables: Any, tmp_
 
 def test_the_table_for_people(cli: Cli, trained: Trained, tables: Any) -> None:
     run = trained(tables.three, "--likelihood", "softmax")
-    title, columns, numbers = cli("evaluate", run.path).stdout.splitlines()
+    title, columns, numbers, heading, *classes = cli("evaluate", run.path).stdout.splitlines()
     assert title == (
         f"GPCsm (softmax, tilted bound) on the test rows of {tables.three} (protocol clean, split 0): "
         "16 rows, 3 classes"
     )
-    assert columns.split() == ["acc", "%", "nll", "Brier", "ECE"]
+    assert " ".join(columns.split()) == "acc % nll Brier ECE ECE (equal mass) AUROC acc@80 % acc@90 % acc@95 %"
+    assert heading.split() == ["class", "rows", "precision", "recall"]
+    assert [line.partition("  ")[0] for line in classes] == ["bad", "so, so", "very good"]
+    assert sum(int(line.split()[-3]) for line in classes) == 16
     assert numbers.split()[0] == f"{run.result['acc']:.2f}"
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 Cli = Callable[..., Any]
+KINDS = ("curve", "reliability", "selective", "confusion")
 
 
 @pytest.fixture(scope="module")
@@ -25,17 +26,21 @@ def two_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return folders
 
 
-def test_a_run_gives_curve_reliability_and_confusion(cli: Cli, two_runs: list[Path]) -> None:
+def test_a_run_gives_curve_reliability_selective_accuracy_and_confusion(cli: Cli, two_runs: list[Path]) -> None:
     outcome = cli("plot", two_runs[0])
     assert outcome.code == 0, outcome.stderr
     written = [Path(line) for line in outcome.stdout.split()]
-    expected = {f"{name}.{end}" for name in ("curve", "reliability", "confusion") for end in ("png", "pdf", "csv")}
+    expected = {f"{name}.{end}" for name in KINDS for end in ("png", "pdf", "csv")}
     assert {path.name for path in written} == expected
     assert all(path.parent == two_runs[0] / "plots" for path in written)
+    with (two_runs[0] / "plots" / "selective.csv").open(encoding="utf-8") as stream:
+        last = list(csv.DictReader(stream))[-1]
+    scores = json.loads((two_runs[0] / "metrics.json").read_text())
+    assert (float(last["coverage"]), float(last["accuracy"])) == (100.0, pytest.approx(scores["acc"]))
     with (two_runs[0] / "plots" / "confusion.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     total = sum(int(row[name]) for row in rows for name in ("0", "1", "2"))
-    assert total == json.loads((two_runs[0] / "metrics.json").read_text())["n_test"]
+    assert total == scores["n_test"]
 
 
 def test_several_runs_and_cells_are_compared(cli: Cli, two_runs: list[Path], tmp_path: Path) -> None:

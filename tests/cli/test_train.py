@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ FIELDS = [
     "preset", "dataset", "protocol", "likelihood", "method", "bound", "kernel", "ard", "inducing", "batch_size",
     "delta_mode", "delta", "iterations", "learning_rate", "optimizer", "precision", "device", "split", "seed",
     "n_train", "n_test", "d", "classes", "acc", "nll", "brier", "ece", "elbo", "train_seconds", "seconds_per_step",
-    "run_dir", "versions",
+    "run_dir", "versions", "ece_equal_mass", "auroc", "acc_at_80", "acc_at_90", "acc_at_95", "per_class", "class_names",
 ]
 # fmt: on
 METHODS = {"step": "GPC-I", "probit": "GPC-II", "logit": "GPC-III", "softmax": "GPCsm"}
@@ -156,7 +157,7 @@ def test_a_run_takes_the_next_free_folder(
     assert sorted(path.name for path in Path("runs/file-softmax-rbf-split0-002").iterdir()) == FILES
     lines = outcome.stdout.splitlines()
     assert lines[0].startswith("GPCsm (softmax, tilted bound) on file")
-    assert lines[1].split() == ["acc", "%", "nll", "Brier", "ECE", "ELBO", "δ", "steps", "seconds"]
+    assert " ".join(lines[1].split()) == "acc % nll Brier ECE AUROC acc@90 % ELBO δ steps seconds"
     assert len(lines) == 3
     assert "saved in runs/file-softmax-rbf-split0-002" in outcome.stderr
 
@@ -232,3 +233,19 @@ def test_unasked_inducing_points_are_limited_to_the_training_rows(cli: Cli, tabl
     result = json.loads(outcome.stdout)
     assert outcome.code == 0
     assert result["inducing"] == result["n_train"] < 300
+
+
+def test_a_result_from_before_a_score_was_added_is_still_shown(
+    cli: Cli, trained: Trained, tables: Any, tmp_path: Path
+) -> None:
+    run = trained(tables.three, "--likelihood", "softmax")
+    later = ("ece_equal_mass", "auroc", "acc_at_80", "acc_at_90", "acc_at_95", "per_class", "class_names")
+    old = tmp_path / "old"
+    shutil.copytree(run.path, old)
+    kept = {key: value for key, value in run.result.items() if key not in later}
+    (old / "metrics.json").write_text(json.dumps(kept))
+    outcome = cli("train", "--resume", old)
+    assert outcome.code == 0, outcome.stderr
+    assert outcome.stdout.splitlines()[2].split()[4:6] == ["–", "–"]
+    assert cli("evaluate", old).code == 0
+    assert cli("plot", old, run.path, "--out", tmp_path / "plots").code == 0

@@ -7,16 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, precision_score, recall_score, roc_auc_score
 
-from gpcnoise_cli.evaluation.metrics import (
-    LEAST_PROBABILITY,
-    Metrics,
-    clip_probabilities,
-    evaluate,
-    expected_calibration_error,
-    reliability,
-)
+from gpcnoise_cli.evaluation.calibration import expected_calibration_error, reliability
+from gpcnoise_cli.evaluation.metrics import LEAST_PROBABILITY, clip_probabilities, evaluate
+from gpcnoise_cli.evaluation.selective import selective_curve
 
 
 def draw(seed: int, n: int, classes: int, sharpness: float = 1.0) -> tuple[np.ndarray, np.ndarray]:
@@ -34,6 +29,12 @@ def test_they_equal_those_of_scikit_learn(classes: int) -> None:
     assert_allclose(metrics.nll, log_loss(y, p, labels=range(classes)), rtol=1e-10)
     per_class = [brier_score_loss(y == c, p[:, c], pos_label=True) for c in range(classes)]
     assert_allclose(metrics.brier, sum(per_class), rtol=1e-10)
+    ranking = [roc_auc_score(y == c, p[:, c]) for c in range(classes)]
+    assert_allclose(metrics.auroc, ranking[1] if classes == 2 else np.mean(ranking), rtol=1e-10)
+    predicted = p.argmax(axis=1)
+    assert_allclose(metrics.per_class.precision, precision_score(y, predicted, average=None))
+    assert_allclose(metrics.per_class.recall, recall_score(y, predicted, average=None))
+    assert metrics.per_class.rows == np.bincount(y, minlength=classes).tolist()
 
 
 def test_a_case_by_hand() -> None:
@@ -56,7 +57,8 @@ def test_certain_and_right_is_the_best_there_is() -> None:
 def test_certain_and_wrong_costs_much_but_not_everything() -> None:
     metrics = evaluate(np.array([[1.0, 0.0]]), np.array([1]))
     assert_allclose(metrics.nll, -np.log(LEAST_PROBABILITY), rtol=1e-9)
-    assert metrics == Metrics(acc=0.0, nll=metrics.nll, brier=pytest.approx(2.0), ece=pytest.approx(1.0))
+    assert (metrics.acc, metrics.acc_at_80) == (0.0, 0.0)
+    assert_allclose([metrics.brier, metrics.ece, metrics.ece_equal_mass], [2.0, 1.0, 1.0])
 
 
 def test_chance_is_worth_log_c() -> None:
@@ -103,8 +105,14 @@ def test_whatever_the_probabilities_the_metrics_stay_within_their_bounds(
     assert 0.0 <= metrics.nll <= -np.log(LEAST_PROBABILITY / 2)
     assert 0.0 <= metrics.brier <= 2.0
     assert 0.0 <= metrics.ece <= 1.0
-    table = reliability(clip_probabilities(p), y)
-    assert table.count.sum() == n
+    assert 0.0 <= metrics.ece_equal_mass <= 1.0
+    assert (metrics.auroc is None) == (len(set(y.tolist())) < classes)
+    assert metrics.auroc is None or 0.0 <= metrics.auroc <= 1.0
+    assert all(0.0 <= value <= 100.0 + 1e-9 for value in (metrics.acc_at_80, metrics.acc_at_90, metrics.acc_at_95))
+    for equal_mass in (False, True):
+        table = reliability(clip_probabilities(p), y, equal_mass=equal_mass)
+        assert table.count.sum() == n
+        assert_allclose(np.sum(table.count * table.accuracy), n * metrics.acc / 100)
 
 
 @given(seed=st.integers(0, 2**31), size=st.floats(0.0, 3.0))
@@ -117,3 +125,62 @@ def test_clipping_gives_positive_rows_that_sum_to_one(seed: int, size: float) ->
     assert_allclose(clipped.sum(axis=1), 1.0, rtol=1e-15)
     assert np.all(clipped >= LEAST_PROBABILITY * (1 - 1e-6))
     assert_allclose(clipped, p, atol=2e-6)
+
+
+def test_equal_mass_against_a_plain_loop_over_the_sorted_rows() -> None:
+    p, y = draw(5, 450, 4, sharpness=1.5)
+    confidence, correct = p.max(axis=1), p.argmax(axis=1) == y
+    bins = np.array_split(np.argsort(confidence), 15)
+    gaps = [abs(confidence[rows].mean() - correct[rows].mean()) for rows in bins]
+    assert_allclose(expected_calibration_error(p, y, equal_mass=True), np.mean(gaps), rtol=1e-10)
+    assert reliability(p, y, equal_mass=True).count.tolist() == [30] * 15
+
+
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 30), classes=st.integers(2, 4), levels=st.integers(1, 5))
+def test_ties_make_neither_depend_on_the_order_of_rows(seed: int, n: int, classes: int, levels: int) -> None:
+    """Few levels of confidence, so that bins and coverages end in the middle of rows that are equally confident."""
+    p, y = draw(seed, n, classes)
+    p = p[np.arange(n) % min(levels, n)]
+    order = np.random.default_rng(seed).permutation(n)
+    once, again = evaluate(p, y), evaluate(p[order], y[order])
+    assert_allclose(once.ece_equal_mass, again.ece_equal_mass, atol=1e-12)
+    assert_allclose(selective_curve(p, y).accuracy, selective_curve(p[order], y[order]).accuracy, atol=1e-12)
+
+
+@given(seed=st.integers(0, 2**31), n=st.integers(1, 60), classes=st.integers(2, 5), coverage=st.integers(1, 100))
+def test_selective_accuracy_against_brute_force(seed: int, n: int, classes: int, coverage: int) -> None:
+    """Without ties: keep the most confident rows until `coverage` percent are kept."""
+    p, y = draw(seed, n, classes)
+    order = np.argsort(-p.max(axis=1))
+    kept = next(rows for rows in range(1, n + 1) if 100 * rows >= coverage * n)
+    expected = 100.0 * np.mean((p.argmax(axis=1) == y)[order[:kept]])
+    assert_allclose(selective_curve(p, y).at(coverage), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_selective_accuracy_by_hand() -> None:
+    """Ten rows, the least confident one wrong: at 90% and below all are right."""
+    confidence = np.linspace(0.55, 0.99, 10)
+    p = np.column_stack([confidence, 1 - confidence])
+    metrics = evaluate(p, np.array([1] + [0] * 9))
+    assert (metrics.acc, metrics.acc_at_95, metrics.acc_at_90, metrics.acc_at_80) == (90.0, 90.0, 100.0, 100.0)
+
+
+@given(seed=st.integers(0, 2**31), n=st.integers(2, 25))
+def test_auroc_is_the_chance_of_the_right_order(seed: int, n: int) -> None:
+    p, y = draw(seed, n, 2)
+    p = np.column_stack([1 - p[:, 1].round(1), p[:, 1].round(1)])  # ties count one half
+    above, below = p[y == 1, 1], p[y == 0, 1]
+    found = evaluate(p, y).auroc
+    if len(above) and len(below):
+        difference = above[:, None] - below[None, :]
+        assert_allclose(found, np.mean((difference > 1e-9) + 0.5 * (np.abs(difference) <= 1e-9)), atol=1e-12)
+    else:
+        assert found is None
+
+
+def test_what_a_test_set_cannot_tell_is_none() -> None:
+    metrics = evaluate(np.array([[0.8, 0.1, 0.1], [0.1, 0.8, 0.1]]), np.array([0, 0]))
+    assert metrics.auroc is None
+    assert metrics.per_class.precision == [1.0, 0.0, None]
+    assert metrics.per_class.recall == [0.5, None, None]
+    assert metrics.per_class.rows == [2, 0, 0]

@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
-from gpcnoise_cli.evaluation.metrics import Metrics, Reliability, clip_probabilities, evaluate, reliability
+from gpcnoise_cli.evaluation.calibration import Reliability, reliability
+from gpcnoise_cli.evaluation.metrics import Metrics, clip_probabilities, evaluate
+from gpcnoise_cli.evaluation.selective import SelectiveCurve, selective_curve
 from gpcnoise_cli.experiments.run_folder import RunFolder
 
 CURVE_COLUMNS = ("step", "elbo", "acc", "nll")
@@ -30,6 +32,7 @@ class RunView:
     curve: dict[str, list[float]]
     metrics: Metrics
     reliability: Reliability
+    selective: SelectiveCurve
     confusion: NDArray[np.int64]  # [observed, predicted]
     class_names: tuple[Any, ...]
 
@@ -59,6 +62,7 @@ def view_run(run_dir: Path) -> RunView:
         curve=_columns(RunFolder(run_dir)),
         metrics=evaluate(probabilities, split.y_test),
         reliability=reliability(probabilities, split.y_test),
+        selective=selective_curve(probabilities, split.y_test),
         confusion=_confusion(probabilities.argmax(axis=1), split.y_test, split.num_classes),
         class_names=split.class_names,
     )

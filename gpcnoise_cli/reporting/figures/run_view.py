@@ -1,4 +1,4 @@
-"""Pictures of any run: its curve, reliability diagram and confusion matrix; and several runs side by side."""
+"""Pictures of any run: curve, reliability, selective accuracy and confusion matrix; and several runs side by side."""
 
 from __future__ import annotations
 
@@ -20,7 +20,12 @@ MOST_NAMED = 30
 
 
 def draw_run(view: RunView) -> dict[str, Figure]:
-    return {"curve": _curve(view), "reliability": _reliability(view), "confusion": _confusion(view)}
+    return {
+        "curve": _curve(view),
+        "reliability": _reliability(view),
+        "selective": _selective(view),
+        "confusion": _confusion(view),
+    }
 
 
 def draw_comparison(views: Sequence[CellView]) -> dict[str, Figure]:
@@ -59,6 +64,18 @@ def _reliability(view: RunView) -> Figure:
     below.bar(table.confidence, table.count, width=0.03, color=BLUE)
     below.set_yscale("log")
     label_axes(below, x="confidence of the predicted class", y="test rows")
+    return figure
+
+
+def _selective(view: RunView) -> Figure:
+    figure = new_figure(3.6, 2.8)
+    axes = figure.subplots()
+    axes.plot(view.selective.coverage, view.selective.accuracy, color=BLUE)
+    axes.axhline(view.metrics.acc, color=GREY, linestyle="--", linewidth=1.0, label="all rows")
+    axes.set_xlim(0.0, 102.0)
+    axes.legend(loc="lower left")
+    title = f"{view.label}\nacc of the most confident 90%: {view.metrics.acc_at_90:.2f}%"
+    label_axes(axes, x="coverage: most confident rows, %", y="accuracy, %", title=title)
     return figure
 
 

@@ -1,0 +1,28 @@
+"""The scores of a result as cells of a table; a result that is older than a score shows a dash for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+# The column, the key in the result, the decimals.
+SCORES: dict[str, tuple[str, int]] = {
+    "acc %": ("acc", 2),
+    "nll": ("nll", 4),
+    "Brier": ("brier", 4),
+    "ECE": ("ece", 4),
+    "ECE (equal mass)": ("ece_equal_mass", 4),
+    "AUROC": ("auroc", 4),
+    "acc@80 %": ("acc_at_80", 2),
+    "acc@90 %": ("acc_at_90", 2),
+    "acc@95 %": ("acc_at_95", 2),
+}
+
+
+def score_cells(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
+    """The values of `columns`, formatted."""
+    return [score(result.get(SCORES[column][0]), SCORES[column][1]) for column in columns]
+
+
+def score(value: float | None, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
