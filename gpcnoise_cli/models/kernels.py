@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import gpflow
 import numpy as np
@@ -23,13 +23,36 @@ Lengthscales: TypeAlias = "np.float64 | np.ndarray"
 def _matern52_plus_rbf(lengthscales: Lengthscales, variance: float, d: int) -> Kernel:
     # App. D: a short Matérn part that starts like the others, and a smooth part at √d.
     smooth = np.ones_like(lengthscales) * np.sqrt(d)
-    return gpflow.kernels.Matern52(variance=variance, lengthscales=lengthscales) + gpflow.kernels.RBF(
-        variance=variance, lengthscales=smooth
-    )
+    rough = gpflow.kernels.Matern52(variance=variance, lengthscales=lengthscales)
+    return rough + RBF(variance=variance, lengthscales=smooth)
+
+
+@tf.custom_gradient
+def _exponential_of_product(left: tf.Tensor, right: tf.Tensor) -> Any:
+    """exp(left rightᵀ), whose gradient reuses the exponential."""
+    K = tf.exp(tf.matmul(left, right, transpose_b=True))
+
+    def gradient(d_K: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        weighted = d_K * K
+        return tf.matmul(weighted, right), tf.matmul(weighted, left, transpose_a=True)
+
+    return K, gradient
+
+
+class RBF(gpflow.kernels.RBF):
+    """GPflow's kernel in one product: σ² exp(−½|x − z|²) = exp((x, −½|x|², 1) · (z, 1, log σ² − ½|z|²))."""
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        X = self.scale(X)
+        X2 = X if X2 is None else self.scale(X2)
+        half, half2 = (-0.5 * tf.reduce_sum(tf.square(x), axis=-1, keepdims=True) for x in (X, X2))
+        left = tf.concat([X, half, tf.ones_like(half)], axis=-1)
+        right = tf.concat([X2, tf.ones_like(half2), half2 + tf.math.log(tf.convert_to_tensor(self.variance))], axis=-1)
+        return _exponential_of_product(left, right)
 
 
 KERNELS: dict[str, Callable[[Lengthscales, float, int], Kernel]] = {
-    "rbf": lambda ell, variance, d: gpflow.kernels.RBF(variance=variance, lengthscales=ell),
+    "rbf": lambda ell, variance, d: RBF(variance=variance, lengthscales=ell),
     "matern32": lambda ell, variance, d: gpflow.kernels.Matern32(variance=variance, lengthscales=ell),
     "matern52": lambda ell, variance, d: gpflow.kernels.Matern52(variance=variance, lengthscales=ell),
     "matern52+rbf": _matern52_plus_rbf,

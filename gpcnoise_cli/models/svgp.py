@@ -81,25 +81,27 @@ class FusedSVGP(gpflow.models.SVGP):
         return tf.linalg.cholesky(tf.stack([self._regularised(kernel(self.Z)) for kernel, _ in self.kernels]))
 
     def kernel_matrices(self, X: tf.Tensor, kernel: Kernel) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """K_mm with jitter (exact dtype), and K_mn and diag K_nn (work dtype)."""
+        """K_mm with jitter (exact dtype), and K_nm and diag K_nn (work dtype)."""
         K_mm = self._regularised(kernel(self.Z))
         X, Z = tf.cast(X, self.work), tf.cast(self.Z, self.work)
         if self.work == self.exact:
-            return K_mm, kernel(Z, X), kernel(X, full_cov=False)
+            return K_mm, self._cross(kernel, X, Z), kernel(X, full_cov=False)
         view = in_dtype(kernel, self.work)
         # Some GPflow kernels make their constants in the default float.
         with gpflow.config.as_context(replace(gpflow.config.config(), float=self.work.as_numpy_dtype)):
-            return K_mm, view(Z, X), view(X, full_cov=False)
+            return K_mm, self._cross(view, X, Z), view(X, full_cov=False)
 
     def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(μ, ν), each [N, C], in the work dtype."""
         q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
+        if self.shares_kernel:  # a slice of all of q_sqrt would cost its gradient a copy
+            return self._marginals(self.kernel, X, q_mu, q_sqrt)
         each = [self._marginals(kernel, X, q_mu[:, c], q_sqrt[c]) for kernel, c in self.kernels]
         return tf.concat([mu for mu, _ in each], axis=1), tf.concat([nu for _, nu in each], axis=1)
 
     def floor_variance(self, nu: tf.Tensor, k_diag: tf.Tensor) -> tf.Tensor:
         """Keep float32 rounding from turning a variance negative; float64 is left alone."""
-        return nu if self.work == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * k_diag)
+        return nu if self.work == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * k_diag[:, None])
 
     def data_scale(self, batch_size: tf.Tensor) -> tf.Tensor:
         """n / B: how many rows each row of a minibatch stands for."""
@@ -133,9 +135,14 @@ class FusedSVGP(gpflow.models.SVGP):
     def _marginals(
         self, kernel: Kernel, X: tf.Tensor, q_mu: tf.Tensor, q_sqrt: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor]:
-        K_mm, K_mn, k_diag = self.kernel_matrices(X, kernel)
-        mu, nu = fused_marginals(K_mm, K_mn, k_diag, q_mu, q_sqrt)
-        return tf.transpose(mu), tf.transpose(self.floor_variance(nu, k_diag))
+        K_mm, K_nm, k_diag = self.kernel_matrices(X, kernel)
+        mu, nu = fused_marginals(K_mm, K_nm, k_diag, q_mu, q_sqrt)
+        return mu, self.floor_variance(nu, k_diag)
+
+    @staticmethod
+    def _cross(kernel: Kernel, X: tf.Tensor, Z: tf.Tensor) -> tf.Tensor:
+        return tf.ensure_shape(kernel(X, Z), [X.shape[0], Z.shape[0]])  # some GPflow kernels lose the shape
 
     def _regularised(self, K_mm: tf.Tensor) -> tf.Tensor:
-        return tf.linalg.set_diag(K_mm, tf.linalg.diag_part(K_mm) + self.jitter)
+        m = self.Z.shape[0]
+        return tf.ensure_shape(K_mm, [m, m]) + self.jitter * tf.eye(m, dtype=K_mm.dtype)

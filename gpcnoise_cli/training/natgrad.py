@@ -58,19 +58,19 @@ class NaturalOptimizer(Optimizer):
         q_mu, P = tf.convert_to_tensor(model.q_mu), self._covariance_offset()
         served = [classes for _, classes in model.kernels]
         forward = [marginals(*K, q_mu[:, c], P[c]) for K, c in zip(matrices, served, strict=True)]
-        mu = _rows([part.mu for part in forward])
-        nu = _rows([model.floor_variance(part.nu, K[2]) for part, K in zip(forward, matrices, strict=True)])
+        mu = tf.concat([part.mu for part in forward], axis=1)
+        nu = tf.concat([model.floor_variance(part.nu, K[2]) for part, K in zip(forward, matrices, strict=True)], axis=1)
         expectations, d_mu, d_nu = likelihood.expectation_gradients(mu, nu, Y)
         scale = model.data_scale(tf.shape(X)[0])
         loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
 
         weight = tf.cast(scale, model.work)
-        d_mu, d_nu = tf.transpose(d_mu) * weight, tf.transpose(d_nu) * weight
-        back = [adjoint(part, q_mu[:, c], d_mu[c], d_nu[c]) for part, c in zip(forward, served, strict=True)]
+        d_mu, d_nu = d_mu * weight, d_nu * weight
+        back = [adjoint(part, q_mu[:, c], d_mu[:, c], d_nu[:, c]) for part, c in zip(forward, served, strict=True)]
         d_kernel = kernel_tape.gradient(
             [K for three in matrices for K in three],
             [*self.of_kernel, *self.of_points],
-            output_gradients=[-d for part in back for d in (part.K_mm, part.K_mn, part.k_diag)],
+            output_gradients=[-d for part in back for d in (part.K_mm, part.K_nm, part.k_diag)],
         )
         d_likelihood = self._likelihood_gradients(X, mu, nu, Y, scale)
         d_S, d_q_mu = tf.concat([part.S for part in back], axis=0), tf.concat([part.q_mu for part in back], axis=1)
@@ -108,7 +108,7 @@ class NaturalOptimizer(Optimizer):
     def _kl(self, q_mu: tf.Tensor) -> tf.Tensor:
         """KL(q(u) ‖ p(u)) in the whitened space; R⁻¹ gives both tr S and log det S."""
         log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(self.root_inverse)))
-        trace = tf.reduce_sum(tf.square(self.root_inverse))
+        trace = 2 * tf.nn.l2_loss(self.root_inverse)
         return (trace + tf.reduce_sum(tf.square(q_mu)) - tf.cast(tf.size(q_mu), q_mu.dtype) - log_det) / 2
 
     def _likelihood_gradients(
@@ -147,8 +147,3 @@ class NaturalOptimizer(Optimizer):
         if not self.concave:
             shift *= tf.minimum(tf.ones([], exact), LONGEST_MEAN_STEP / (tf.norm(shift, axis=1, keepdims=True) + 1e-30))
         return moved, root_inverse, q_mu + tf.transpose(tf.matmul(root_inverse, shift, transpose_a=True)[:, :, 0])
-
-
-def _rows(by_class: list[tf.Tensor]) -> tf.Tensor:
-    """[B, C] from parts of shape [·, B]."""
-    return tf.transpose(tf.concat(by_class, axis=0))

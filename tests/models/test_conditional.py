@@ -23,7 +23,7 @@ from gpcnoise_cli.models.conditional import (
 
 class Inputs(NamedTuple):
     K_mm: tf.Tensor
-    K_mn: tf.Tensor
+    K_nm: tf.Tensor
     k_diag: tf.Tensor
     q_mu: tf.Tensor
     q_sqrt: tf.Tensor
@@ -36,21 +36,21 @@ def draw(seed: int, m: int, rows: int, classes: int) -> tuple[Inputs, tf.Tensor,
     K = 2.0 * np.exp(-0.5 * np.square(points[:, None] - points[None]).sum(-1))
     K[:m, :m] += 0.05 * np.eye(m)
     q_sqrt = np.tril(0.4 * rng.normal(size=(classes, m, m))) + np.eye(m)
-    arrays = K[:m, :m], K[:m, m:], np.diag(K)[m:], rng.normal(size=(m, classes)), q_sqrt
-    d_mu, d_nu = rng.normal(size=(2, classes, rows))
+    arrays = K[:m, :m], K[m:, :m], np.diag(K)[m:], rng.normal(size=(m, classes)), q_sqrt
+    d_mu, d_nu = rng.normal(size=(2, rows, classes))
     return Inputs(*(tf.constant(array) for array in arrays)), tf.constant(d_mu), tf.constant(d_nu)
 
 
 def naive_marginals(x: Inputs) -> tuple[tf.Tensor, tf.Tensor]:
     """Eq. of q(f) for whitened q(u), class by class, nothing shared: μ = Aᵀm, ν = k − Aᵀ(I − S)A."""
-    A = tf.linalg.triangular_solve(tf.linalg.cholesky(x.K_mm), x.K_mn)
+    A = tf.linalg.triangular_solve(tf.linalg.cholesky(x.K_mm), tf.transpose(x.K_nm))
     mu, nu = [], []
     for c in range(x.q_sqrt.shape[0]):
         root = tf.linalg.band_part(x.q_sqrt[c], -1, 0)
         covariance = tf.transpose(A) @ (root @ tf.transpose(root) - tf.eye(A.shape[0], dtype=A.dtype)) @ A
         mu.append(tf.linalg.matvec(A, x.q_mu[:, c], transpose_a=True))
         nu.append(x.k_diag + tf.linalg.diag_part(covariance))
-    return tf.stack(mu), tf.stack(nu)
+    return tf.stack(mu, axis=1), tf.stack(nu, axis=1)
 
 
 def tape_gradients(function: Callable, x: Inputs, d_mu: tf.Tensor, d_nu: tf.Tensor) -> list[tf.Tensor]:
@@ -114,17 +114,17 @@ def test_the_upper_triangle_of_the_factor_gets_no_gradient() -> None:
 def test_the_curvature_is_the_gradient_by_the_covariance() -> None:
     """`Adjoints.S` is ∂/∂S_c, what a natural-gradient step needs: A diag(∂ν^c) Aᵀ."""
     x, d_mu, d_nu = draw(4, 5, 7, 3)
-    forward = marginals(x.K_mm, x.K_mn, x.k_diag, x.q_mu, covariance_offset(x.q_sqrt, tf.float64))
+    forward = marginals(x.K_mm, x.K_nm, x.k_diag, x.q_mu, covariance_offset(x.q_sqrt, tf.float64))
     back = adjoint(forward, x.q_mu, d_mu, d_nu)
-    A = np.linalg.solve(np.linalg.cholesky(x.K_mm), x.K_mn)
+    A = np.linalg.solve(np.linalg.cholesky(x.K_mm), tf.transpose(x.K_nm))
     for c in range(3):
-        assert_allclose(back.S[c], A @ np.diag(d_nu[c]) @ A.T, rtol=1e-9, atol=1e-12)
+        assert_allclose(back.S[c], A @ np.diag(d_nu[:, c]) @ A.T, rtol=1e-9, atol=1e-12)
     assert_allclose(back.K_mm, tf.transpose(back.K_mm), rtol=1e-14)
 
 
 def test_float32_blocks_beside_a_float64_kernel_matrix_come_close_to_float64() -> None:
     x, d_mu, d_nu = draw(5, 6, 8, 3)
-    single = x._replace(K_mn=tf.cast(x.K_mn, tf.float32), k_diag=tf.cast(x.k_diag, tf.float32))
+    single = x._replace(K_nm=tf.cast(x.K_nm, tf.float32), k_diag=tf.cast(x.k_diag, tf.float32))
     mu, nu = fused_marginals(*single)
     assert mu.dtype == nu.dtype == tf.float32
     for low, high in zip((mu, nu), fused_marginals(*x), strict=True):

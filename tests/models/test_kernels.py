@@ -9,9 +9,9 @@ import tensorflow as tf
 from numpy.testing import assert_allclose
 
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.models.kernels import KERNELS, build_kernel, in_dtype, start_lengthscale
+from gpcnoise_cli.models.kernels import KERNELS, RBF, build_kernel, in_dtype, start_lengthscale
 
-CLASSES = {"rbf": gpflow.kernels.RBF, "matern32": gpflow.kernels.Matern32, "matern52": gpflow.kernels.Matern52}
+CLASSES = {"rbf": RBF, "matern32": gpflow.kernels.Matern32, "matern52": gpflow.kernels.Matern52}
 
 
 def test_the_papers_start_is_a_tenth_of_the_root_of_d() -> None:
@@ -48,7 +48,7 @@ def test_single_kernels_start_at_variance_five(name: str) -> None:
 def test_the_sum_starts_its_smooth_part_at_the_root_of_d() -> None:
     kernel = build_kernel("matern52+rbf", 9, lengthscale=0.3, ard=True)
     rough, smooth = kernel.kernels
-    assert (type(rough), type(smooth)) == (gpflow.kernels.Matern52, gpflow.kernels.RBF)
+    assert (type(rough), type(smooth)) == (gpflow.kernels.Matern52, RBF)
     assert_allclose(rough.lengthscales, np.full(9, 0.3))
     assert_allclose(smooth.lengthscales, np.full(9, 3.0))
     assert rough.variance.numpy() == pytest.approx(5.0)
@@ -98,3 +98,32 @@ def test_a_view_leaves_the_kernel_as_it_was() -> None:
     assert gpflow.utilities.read_values(kernel) == before
     assert all(isinstance(part.variance, gpflow.Parameter) for part in kernel.kernels)
     assert {v.dtype for v in kernel.trainable_variables} == {tf.float64}
+
+
+@pytest.mark.parametrize("lengthscales", [0.7, [0.4, 1.5, 3.0]], ids=["one", "ard"])
+@pytest.mark.parametrize("second", [True, False], ids=["two sets", "one set"])
+def test_our_rbf_is_gpflows_with_every_gradient(lengthscales: float | list[float], second: bool) -> None:
+    rng = np.random.default_rng(0)
+    X, Z = tf.constant(rng.normal(size=(6, 4))), tf.constant(rng.normal(size=(5, 4)))
+    weights = tf.constant(rng.normal(size=(6, 5 if second else 6)))
+    found = []
+    for kind in (RBF, gpflow.kernels.RBF):
+        kernel = kind(variance=2.5, lengthscales=lengthscales, active_dims=[0, 1, 3])
+        with tf.GradientTape() as tape:
+            tape.watch([X, Z])
+            K = kernel(X, Z) if second else kernel(X)
+            value = tf.reduce_sum(weights * K)
+        inputs = [X, Z] if second else [X]
+        found.append([K, *tape.gradient(value, [*inputs, *kernel.trainable_variables])])
+    for ours, theirs in zip(*found, strict=True):
+        assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
+
+
+def test_our_rbf_in_float32_stays_close_where_the_inputs_are_far_from_zero() -> None:
+    """The exponent is a small difference of large numbers: at |x| = 10 lengthscales float32 leaves about 1e-5."""
+    rng = np.random.default_rng(1)
+    X, Z = rng.normal(size=(2, 40, 4)) * 3 + 5
+    kernel = build_kernel("rbf", 4, lengthscale=1.0, variance=2.0)
+    low = in_dtype(kernel, tf.float32)(tf.constant(X, tf.float32), tf.constant(Z, tf.float32))
+    assert low.dtype == tf.float32
+    assert_allclose(low, kernel(X, Z), atol=1e-4, rtol=1e-4)

@@ -129,11 +129,11 @@ def test_rounding_in_float32_never_makes_a_variance_negative(pair: Callable) -> 
 
 def test_jitter_is_on_the_diagonal_of_the_kernel_matrix_and_can_be_raised(pair: Callable) -> None:
     fused, _, (X, _) = pair("softmax", 3)
-    K_mm, K_mn, k_diag = fused.kernel_matrices(tf.constant(X), fused.kernel)
+    K_mm, K_nm, k_diag = fused.kernel_matrices(tf.constant(X), fused.kernel)
     assert_allclose(tf.linalg.diag_part(K_mm), 2.0 + 1e-6, rtol=1e-12)
     fused.jitter.assign(0.5)
     assert_allclose(tf.linalg.diag_part(fused.kernel_matrices(tf.constant(X), fused.kernel)[0]), 2.5, rtol=1e-12)
-    assert_allclose(K_mn, fused.kernel(fused.Z, X), rtol=1e-12)
+    assert_allclose(K_nm, fused.kernel(X, fused.Z), rtol=1e-12)
     assert_allclose(k_diag, 2.0)
     root = fused.kernel_cholesky()
     raised = fused.kernel_matrices(tf.constant(X), fused.kernel)[0]

@@ -75,7 +75,7 @@ def stock(problem: Problem) -> Loop:
     with precision_context("float64"):
         parts = _model(problem, config)
         model = gpflow.models.SVGP(
-            parts.kernel,
+            gpflow.kernels.RBF(variance=parts.kernel.variance, lengthscales=parts.kernel.lengthscales),
             parts.likelihood,
             gpflow.inducing_variables.InducingPoints(problem.Z),
             num_latent_gps=problem.case.C,
