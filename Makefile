@@ -7,7 +7,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint format bench bench-quality wheel clean help
+.PHONY: demo test test-slow lint format bench bench-quality wheel browser report-picture clean help
 
 help:
 	@echo "make demo       train on the default data set and show the result"
@@ -15,6 +15,8 @@ help:
 	@echo "make lint       ruff and mypy          make format     let ruff rewrite the code"
 	@echo "make bench      time a training step   make wheel      build dist/*.whl"
 	@echo "make bench-quality  time to the quality of the paper's settings (hours)"
+	@echo "make browser    Debian's Chromium, in which the tests open the page of gpcnoise report (needs root)"
+	@echo "make report-picture  the page of results/ and its picture, docs/images/report.png"
 	@echo "make clean      remove caches and builds (keeps .venv and runs)"
 
 $(STAMP): pyproject.toml constraints.txt
@@ -57,6 +59,18 @@ bench-quality: $(STAMP)
 
 wheel: $(STAMP)
 	$(BIN)/python -m build --wheel --no-isolation
+
+browser:
+	@command -v chromium || { apt-get update && apt-get install -y --no-install-recommends chromium; }
+
+report-picture: $(STAMP)
+	@command -v chromium >/dev/null || { echo "there is no Chromium; get it by: make browser" >&2; exit 2; }
+	$(BIN)/gpcnoise report results --out build-report.html
+	mkdir -p docs/images
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,1130 \
+		--screenshot=docs/images/report.png "file://$(CURDIR)/build-report.html" 2>/dev/null
+	@rm -f build-report.html
+	@ls -l docs/images/report.png
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis *.egg-info

@@ -24,6 +24,7 @@ from gpcnoise_cli.cli import (
     figures,
     plot,
     predict,
+    report,
     reproduce,
     sweep,
     tables,
@@ -48,6 +49,7 @@ figures.register(reproduce.app)
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(tables.app, name="tables")
 app.command()(plot.plot)
+app.command()(report.report)
 app.add_typer(bench.app, name="bench")
 app.command()(doctor.doctor)
 
@@ -78,8 +80,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     # Before anything imports TensorFlow: its C++ start-up notices are not messages of this program.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # TensorFlow's pooling allocator: otherwise the large blocks of every step are given back and faulted in again.
-    os.environ.setdefault("TF_CPU_ALLOCATOR_USE_BFC", "true")
     # TensorFlow Probability needs the older Keras; without this TensorFlow would load both, which takes a second more.
     os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     arguments, debug = _take_debug(list(sys.argv[1:] if argv is None else argv))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, stdev
@@ -54,6 +54,11 @@ class Measured:
 def collect(folder: Path, protocol: str, kernel: str) -> Measured:
     """The cells that the ledger in `folder` holds for a protocol and a kernel."""
     records = [record for path, record in Ledger(folder).records() if path.parts[:2] == (protocol, kernel)]
+    return measured_from(records, protocol, kernel)
+
+
+def measured_from(records: Sequence[Mapping[str, Any]], protocol: str, kernel: str) -> Measured:
+    """The figures of records that all belong to one protocol and kernel."""
     values: dict[tuple[str, str, str], list[float]] = {}
     for record in records:
         for metric in METRICS:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+
 from gpcnoise_cli.reporting.measured import Figure, Measured
 from gpcnoise_cli.reporting.published import METHODS, leak_verdicts, published_figures, published_sets
 from gpcnoise_cli.reporting.table import Column, Row, Table, Value, figure, text
@@ -48,24 +51,38 @@ def against_table(metric: str, measured: Measured) -> Table:
 
 def protocols_table(metric: str, paper: Measured, clean: Measured) -> Table:
     """The same methods with and without the row number as a feature."""
+    table = _side_by_side(metric, {"paper": paper, "clean": clean})
+    what = f"{TITLES[metric]}: protocol paper and protocol clean, {paper.kernel} kernel"
+    return replace(table, name=f"uci-{metric}-protocols", title=what, notes=(_LEAKS, *paper.notes))
+
+
+def presets_table(metric: str, paper: Measured, fast: Measured) -> Table:
+    """The same methods with the paper's settings and with the fast ones."""
+    table = _side_by_side(metric, {"paper": paper, "fast": fast})
+    what = f"{TITLES[metric]}: preset paper and preset fast, {paper.kernel} kernel, protocol {paper.protocol}"
+    notes = tuple(dict.fromkeys((_LEAKS, *paper.notes, *fast.notes)))
+    return replace(table, name=f"uci-{metric}-presets", title=what, notes=notes)
+
+
+def _side_by_side(metric: str, sides: Mapping[str, Measured]) -> Table:
+    """Two kinds of figures of every method, and the second minus the first."""
     columns = (
         Column("set", left=True),
         Column("row", left=True),
-        *(Column(part, group=name) for name in METHODS for part in ("paper", "clean", "diff")),
+        *(Column(part, group=name) for name in METHODS for part in (*sides, "diff")),
     )
     rows, digits = [], DIGITS[metric]
     for one in published_sets():
         values: list[Value] = []
         for name in METHODS:
-            with_row, without = (measured_figure(side, metric, one, name) for side in (paper, clean))
-            values += [plain_value(with_row, digits, error=False), plain_value(without, digits, error=False)]
-            if isinstance(with_row, Figure) and isinstance(without, Figure):
-                values.append(figure(without.mean - with_row.mean, digits, sign=True))
+            first, second = (measured_figure(side, metric, one, name) for side in sides.values())
+            values += [plain_value(first, digits, error=False), plain_value(second, digits, error=False)]
+            if isinstance(first, Figure) and isinstance(second, Figure):
+                values.append(figure(second.mean - first.mean, digits, sign=True))
             else:
                 values.append(text(""))
         rows.append(Row((text(one.name), text(_leak(one.name)), *values), rule=starts_multiclass(one)))
-    what = f"{TITLES[metric]}: protocol paper and protocol clean, {paper.kernel} kernel"
-    return Table(f"uci-{metric}-protocols", what, columns, tuple(rows), (_LEAKS, *paper.notes))
+    return Table("", "", columns, tuple(rows))
 
 
 def _leak(name: str) -> str:
