@@ -67,7 +67,7 @@ report-picture: $(STAMP)
 	@command -v chromium >/dev/null || { echo "there is no Chromium; get it by: make browser" >&2; exit 2; }
 	$(BIN)/gpcnoise report results --out build-report.html
 	mkdir -p docs/images
-	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,1130 \
+	chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,1460 \
 		--screenshot=docs/images/report.png "file://$(CURDIR)/build-report.html" 2>/dev/null
 	@rm -f build-report.html
 	@ls -l docs/images/report.png

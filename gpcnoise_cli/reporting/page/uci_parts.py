@@ -49,11 +49,10 @@ class Ranks:
 
 @dataclass(frozen=True)
 class Section:
-    """Tables and pictures of one metric, or of one comparison, under a heading."""
+    """Tables of one metric, or of one comparison, under a heading."""
 
     title: str
     tables: tuple[TableView, ...]
-    chart: DifferenceChart | None = None
 
 
 @dataclass(frozen=True)
@@ -120,6 +119,20 @@ class Part:
         ]
         return mean(values) if values else None
 
+    def charts(self) -> list[DifferenceChart]:
+        """Both metrics beside the paper's, at a glance."""
+        drawn = [
+            difference_chart(
+                f"{'Accuracy in points' if metric == 'acc' else 'nll in nats'}: here minus the paper",
+                self.differences(metric),
+                METHODS,
+                better="right" if metric == "acc" else "left",
+                digits=DIGITS[metric],
+            )
+            for metric in METRICS
+        ]
+        return [chart for chart in drawn if chart is not None]
+
     def sections(self) -> list[Section]:
         sections = []
         for metric, name in (("acc", "Accuracy"), ("nll", "Negative log likelihood")):
@@ -127,17 +140,11 @@ class Part:
             if published_figures(metric, self.place.kernel):
                 tables.append(self._view(against_table(metric, self.measured), metric))
             if self.place.kernel == PAPER_KERNEL:
-                tables.append(self._view(metric_table(metric, self.measured), metric))
-            digits = DIGITS[metric]
-            chart = difference_chart(
-                f"{'Accuracy in points' if metric == 'acc' else 'nll in nats'}: here minus the paper",
-                self.differences(metric),
-                METHODS,
-                better="right" if metric == "acc" else "left",
-                digits=digits,
-            )
+                table = metric_table(metric, self.measured)
+                title = f"{table.title}: beside the published figures of other methods"
+                tables.append(self._view(replace(table, title=title), metric))
             if tables:
-                sections.append(Section(name, tuple(tables), chart))
+                sections.append(Section(name, tuple(tables)))
         if self.place.kernel == PAPER_KERNEL:
             table = view_table(averages_table(self.measured), name=f"{self.anchor}-averages")
             sections.append(Section("Averages", (replace(table, sortable=False),)))
