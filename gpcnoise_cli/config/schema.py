@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 
 from omegaconf import MISSING
 
+# The `dataset.path` of a model that was fitted from arrays: there is no file, and there are no test rows.
+IN_MEMORY = "(arrays in memory)"
+
 
 @dataclass
 class DatasetConfig:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
 from gpcnoise_cli.data import Split, load_split
+from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.experiments.run_folder import RunFolder
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
@@ -50,6 +51,11 @@ class FiledEvents(TrainingEvents):
 def load_data(config: TrainConfig) -> Split:
     """The arrays that a configuration asks for."""
     source = config.dataset
+    if source.path == IN_MEMORY:
+        raise GpcnoiseError(
+            "the model was fitted from arrays in memory, so it has no data file and no test rows of its own; "
+            "give labelled rows by `gpcnoise evaluate RUN_DIR --data FILE`."
+        )
     return load_split(
         source.name,
         protocol=config.protocol,

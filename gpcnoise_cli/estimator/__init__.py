@@ -1,0 +1,1 @@
+"""The models and the training of the command line as a scikit-learn estimator."""

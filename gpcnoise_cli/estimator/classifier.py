@@ -1,0 +1,257 @@
+"""`GPCNoiseClassifier`: the sparse variational Gaussian process classifiers of this package in scikit-learn's terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.data.split import Scaler, fit_clean_scaler
+from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.estimator.fitted import FittedModel, load_run, save_run
+from gpcnoise_cli.estimator.fitting import fit_model
+from gpcnoise_cli.estimator.settings import (
+    AUTO,
+    feature_columns,
+    number_of_inducing,
+    parameters_of,
+    rows_per_step,
+    seed_from,
+    settings,
+)
+from gpcnoise_cli.evaluation.metrics import clip_probabilities
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.data.encoder import TableEncoder
+
+
+class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
+    """Sparse variational Gaussian process classification with additive noise, binary and multi-class.
+
+    The models and the training are those of `gpcnoise train`; a parameter that is None has the value of its preset
+    (natural gradients, closed-form δ, a lengthscale start from the data, and an end when the bound no longer rises).
+
+    Parameters
+    ----------
+    likelihood : {"softmax", "step", "probit", "logit"}, default="softmax"
+    kernel : {"rbf", "matern32", "matern52", "matern52+rbf"}, default="rbf"
+    ard : bool, default=False
+        One lengthscale per feature instead of one.
+    inducing : int or "auto", default="auto"
+        Number of inducing points, never more than there are different rows; "auto" is 50 + n/6, at most 300.
+    batch_size : int or "auto", default="auto"
+        Rows per step; "auto" takes all rows up to 2048, and 1024 of more.
+    iterations : int, optional
+        Steps at most.
+    learning_rate : float, optional
+        Adam's rate, for the kernel.
+    delta : {"free", "fixed", "optimal"}, optional
+        How δ, the part of wrong labels, is found; the softmax has none.
+    bound : {"tilted", "gumbel"}, optional
+        The bound of the softmax likelihood.
+    precision : {"mixed", "float64", "float32"}, default="mixed"
+        Of the training; predictions are computed in float64.
+    standardise : bool, default=True
+        Centre and scale each feature on the training rows; the start values assume features of about unit variance.
+    preset : {"fast", "paper"}, default="fast"
+    overrides : sequence of str, default=()
+        Any other setting, as on the command line: `("kernel.shared=false",)`.
+    warm_start : bool, default=False
+        Let `fit` continue from the fitted model: its scaling, inducing points, kernel and q(u).
+    random_state : int, RandomState instance or None, default=None
+        Decides the k-means start and the minibatches.
+    verbose : bool, default=False
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,), where X had names
+    n_iter_ : int, the steps of the latest fit
+    elbo_ : float, the bound on the log evidence of the training rows at the end
+    n_inducing_ : int
+    delta_ : float or None, the part of wrong labels that the model assumes
+
+    Notes
+    -----
+    There are no sample weights. A weighted bound would be sound, but inducing points, start values, minibatches and the
+    closed-form δ would all have to follow the weights, and none of the models here was studied that way.
+    """
+
+    _encoder: TableEncoder | None = None  # of a loaded run whose table had other columns than numbers
+
+    def __init__(
+        self,
+        likelihood: str = "softmax",
+        kernel: str = "rbf",
+        *,
+        ard: bool = False,
+        inducing: int | str = AUTO,
+        batch_size: int | str = AUTO,
+        iterations: int | None = None,
+        learning_rate: float | None = None,
+        delta: str | None = None,
+        bound: str | None = None,
+        precision: str = "mixed",
+        standardise: bool = True,
+        preset: str = "fast",
+        overrides: Sequence[str] = (),
+        warm_start: bool = False,
+        random_state: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.likelihood = likelihood
+        self.kernel = kernel
+        self.ard = ard
+        self.inducing = inducing
+        self.batch_size = batch_size
+        self.iterations = iterations
+        self.learning_rate = learning_rate
+        self.delta = delta
+        self.bound = bound
+        self.precision = precision
+        self.standardise = standardise
+        self.preset = preset
+        self.overrides = overrides
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any) -> GPCNoiseClassifier:
+        """Learn from rows X [n, d] of numbers and their classes y [n]."""
+        config = settings(self.get_params(deep=False), seed_from(self.random_state))
+        start = getattr(self, "_fitted", None) if self.warm_start else None
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, reset=start is None)
+        check_classification_targets(y)
+        classes, labels = self._labels(y, start)
+        try:
+            scaler = start.scaler if start else self._scaler(X)
+            X = scaler.transform(X)
+            m = self._kept_inducing(start, config) if start else number_of_inducing(X, self.inducing)
+            config = replace(config, inducing=m, batch_size=rows_per_step(len(X), self.batch_size))
+            fit = fit_model(config, X, labels, len(classes), scaler, start=start, verbose=bool(self.verbose))
+        except GpcnoiseError as error:
+            raise ValueError(str(error)) from error
+        if start is None:
+            self._encoder = None
+        self.classes_ = classes
+        self._fitted, self.n_iter_, self.elbo_ = fit.fitted, fit.steps, fit.elbo
+        self.n_inducing_, self.delta_ = m, fit.fitted.delta
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of each row."""
+        winners = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[winners]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """[n, C] probabilities, in the order of `classes_`."""
+        rows = self._rows(X)
+        return clip_probabilities(self._fitted.probabilities(rows))
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """The logarithms of `predict_proba`, never below about −28."""
+        return np.log(self.predict_proba(X))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The log odds of the second of two classes; of more, [n, C] log probabilities, centred in each row."""
+        logs = self.predict_log_proba(X)
+        return logs[:, 1] - logs[:, 0] if logs.shape[1] == 2 else logs - logs.mean(axis=1, keepdims=True)
+
+    def predict_latent(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Means μ and variances ν of the latent functions at each row.
+
+        [n, C] each; step, probit and logit have a single latent function for two classes. ν is what the model does not
+        know about f there; the noise of the likelihood comes on top.
+        """
+        rows = self._rows(X)
+        return self._fitted.latent(rows)
+
+    @classmethod
+    def from_run(cls, run_dir: str | Path) -> GPCNoiseClassifier:
+        """The model that `gpcnoise train` (or `save_run`) left in a run folder, fitted.
+
+        Where the run's table had columns of text or of true and false, the estimator takes a data frame with those
+        columns, or the numbers that they were turned into (`feature_names_in_`).
+        """
+        fitted, encoder = load_run(Path(run_dir))
+        estimator = cls(**parameters_of(fitted.config))
+        names = np.empty(len(encoder.class_names), dtype=object)
+        names[:] = encoder.class_names
+        one_type = len({type(name) for name in encoder.class_names}) == 1
+        estimator.classes_ = np.asarray(names.tolist()) if one_type else names
+        estimator.n_features_in_ = fitted.d
+        estimator.feature_names_in_ = np.asarray(encoder.feature_names, dtype=object)
+        estimator._fitted = fitted
+        if any(column.kind != "numeric" for column in encoder.columns):
+            estimator._encoder = encoder
+        estimator.n_inducing_ = fitted.config.inducing
+        estimator.delta_ = fitted.delta
+        return estimator
+
+    def save_run(self, run_dir: str | Path) -> Path:
+        """Write a new folder on which `gpcnoise predict` and `gpcnoise evaluate --data` work; returns it.
+
+        Its columns are `feature_names_in_` (x0, x1, … without names), its target column is `class`.
+        """
+        check_is_fitted(self)
+        names = feature_columns(getattr(self, "feature_names_in_", None), self.n_features_in_)
+        save_run(self._fitted, Path(run_dir), self.classes_.tolist(), names)
+        return Path(run_dir)
+
+    def _labels(self, y: NDArray[Any], start: FittedModel | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """The classes, and y as numbers 0..C−1."""
+        classes, labels = np.unique(y, return_inverse=True)
+        if start is not None:
+            unknown = np.setdiff1d(classes, self.classes_)
+            if len(unknown):
+                raise ValueError(
+                    f"warm_start: class {unknown.tolist()[0]!r} is not among those of the first fit, "
+                    f"{self.classes_.tolist()}; set warm_start=False to start anew."
+                )
+            classes, labels = self.classes_, np.searchsorted(self.classes_, y)
+        if len(classes) < 2:
+            raise ValueError(
+                f"at least two classes are needed to tell them apart; y holds only one class, {classes.tolist()[0]!r}."
+            )
+        return classes, labels.astype(np.int64)
+
+    def _scaler(self, X: NDArray[np.float64]) -> Scaler:
+        if self.standardise:
+            return fit_clean_scaler(X)
+        return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
+
+    def _kept_inducing(self, start: FittedModel, config: TrainConfig) -> int:
+        """The number of inducing points of `start`, which must be the kind of model that is asked for."""
+        before = start.config
+        asked = {"likelihood": config.likelihood.name, "kernel": config.kernel.name, "ard": config.kernel.ard}
+        had = {"likelihood": before.likelihood.name, "kernel": before.kernel.name, "ard": before.kernel.ard}
+        for name, value in asked.items():
+            if value != had[name]:
+                raise ValueError(
+                    f"warm_start: the fitted model has {name}={had[name]!r}, not {value!r}; "
+                    "set warm_start=False to start anew."
+                )
+        return before.inducing
+
+    def _rows(self, X: Any) -> NDArray[np.float64]:
+        """X checked, as numbers; a data frame of a run with other columns is encoded as that run did."""
+        check_is_fitted(self)
+        encoder = self._encoder
+        if encoder is not None and all(column.name in getattr(X, "columns", ()) for column in encoder.columns):
+            X = _frame(encoder.encode(X), encoder.feature_names)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+
+def _frame(X: NDArray[np.float64], names: Sequence[str]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(X, columns=list(names))
