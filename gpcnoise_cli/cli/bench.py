@@ -1,4 +1,4 @@
-"""`gpcnoise bench`: how long a training step takes here, how that grows, and how long until a model is good."""
+"""`gpcnoise bench`: how long a training step takes, how long until a model is good, and how good beside others."""
 
 from __future__ import annotations
 
@@ -98,6 +98,45 @@ def quality(
     show({"machine": machine, "quality": records}, json)
 
 
+@app.command()
+def classifiers(
+    dataset: Annotated[
+        list[str] | None,
+        typer.Option("--dataset", help="digits, breast-cancer, wine or iris; may be repeated.", metavar="NAME"),
+    ] = None,
+    folds: Annotated[int, typer.Option("--folds", help="Parts of the cross-validation.")] = 5,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is kept already.")] = False,
+    out: Out = RESULTS,
+    json: Json = False,
+) -> None:
+    """GPCNoiseClassifier beside scikit-learn's classifiers: accuracy and nll on four small sets, mean ± standard error.
+
+    scikit-learn's Gaussian process takes a long time on digits. Each measurement is kept as soon as it is made.
+    """
+    from gpcnoise_cli.experiments.bench.classifiers import DATASETS, measure_classifiers
+
+    machine = _machine(None)
+    with _progress() as told:
+        records = measure_classifiers(dataset or DATASETS, folds, out, machine, told, fresh=fresh)
+    show({"machine": machine, "classifiers": records}, json)
+
+
+@app.command()
+def memory(
+    rows: Annotated[int, typer.Option("--rows", help="Training rows.")] = 100_000,
+    columns: Annotated[int, typer.Option("--columns", help="Features.")] = 20,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", help="Steps at most. Default: the preset's.", show_default=False)
+    ] = None,
+    json: Json = False,
+) -> None:
+    """The largest memory that a fit through GPCNoiseClassifier takes, on generated data of three classes."""
+    from gpcnoise_cli.experiments.bench.memory import measure_memory
+
+    machine = _machine(None)
+    show({"machine": machine, "memory": measure_memory(rows, columns, iterations)}, json)
+
+
 def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
     from gpcnoise_cli.experiments.bench.case import STANDARD_CASES
     from gpcnoise_cli.experiments.bench.gpytorch_client import HOW_TO_GET_IT, find_gpytorch
@@ -154,7 +193,14 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
 def show(result: dict[str, Any], json: bool) -> None:
     """The whole result as JSON, or its tables."""
-    from gpcnoise_cli.reporting.bench_tables import growth_table, machine_line, quality_table, steps_table
+    from gpcnoise_cli.reporting.bench_tables import (
+        classifiers_table,
+        growth_table,
+        machine_line,
+        memory_table,
+        quality_table,
+        steps_table,
+    )
 
     if json:
         emit_json(result)
@@ -165,5 +211,9 @@ def show(result: dict[str, Any], json: bool) -> None:
         tables.append(growth_table(result["growth"]["points"]))
     if "quality" in result:
         tables.append(quality_table(result["quality"].values()))
+    if "classifiers" in result:
+        tables.append(classifiers_table(result["classifiers"]))
+    if "memory" in result:
+        tables.append(memory_table(result["memory"]))
     for table in tables:
         print_table(table.columns, table.rows, title=table.title)

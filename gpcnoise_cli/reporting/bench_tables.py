@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from gpcnoise_cli.reporting.measured import Figure
+
 
 class BenchTable(NamedTuple):
     title: str
@@ -96,6 +98,49 @@ def quality_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
     title = "Seconds of training until the test nll is within 0.005 of where the paper's settings end"
     columns = ("data set", "mark", "stock s", "paper s", "fast s", "stock ÷ paper", "stock ÷ fast", "nll paper")
     return BenchTable(title, (*columns, "nll fast", "fast − paper"), rows)
+
+
+def classifiers_table(records: Mapping[str, Mapping[str, Any]]) -> BenchTable:
+    """Accuracy and nll of each classifier on each set, and where it stands among them."""
+    rows = []
+    for dataset, by_classifier in records.items():
+        acc = {name: Figure.of(record["acc"]) for name, record in by_classifier.items()}
+        nll = {name: Figure.of(record["nll"]) for name, record in by_classifier.items()}
+        best, order = max(one.mean for one in acc.values()), sorted(nll, key=lambda name: nll[name].mean)
+        for name, record in by_classifier.items():
+            rows.append(
+                [
+                    dataset,
+                    name,
+                    _mean_and_error(acc[name], 2),
+                    f"{acc[name].mean - best:+.2f}",
+                    _mean_and_error(nll[name], 4),
+                    str(order.index(name) + 1),
+                    f"{Figure.of(record['fit_seconds']).mean:.1f}",
+                ]
+            )
+    folds = {record["settings"]["folds"] for one in records.values() for record in one.values()}
+    title = f"{' and '.join(str(number) for number in sorted(folds))}-fold cross-validation, mean ± standard error"
+    columns = ("data set", "classifier", "acc %", "acc − best", "nll", "nll rank", "fit s")
+    return BenchTable(title, columns, rows)
+
+
+def _mean_and_error(figure: Figure, digits: int) -> str:
+    error = "" if figure.error is None else f" ± {figure.error:.{digits}f}"
+    return f"{figure.mean:.{digits}f}{error}"
+
+
+def memory_table(record: Mapping[str, Any]) -> BenchTable:
+    """One fit: its size, its peak memory, its time."""
+    title = f"A fit of {record['rows']} rows by {record['columns']} columns, {record['classes']} classes"
+    row = [
+        f"{record['peak_mb']:.0f}",
+        f"{record['fit_seconds']:.1f}",
+        str(record["steps"]),
+        str(record["inducing"]),
+        f"{record['train_acc']:.2f}",
+    ]
+    return BenchTable(title, ("peak MB", "fit s", "steps", "m", "acc on the training rows %"), [row])
 
 
 def machine_line(machine: Mapping[str, Any]) -> str:

@@ -1,0 +1,140 @@
+"""`GPCNoiseClassifier` beside classifiers of scikit-learn: accuracy and nll in cross-validation, on the same folds.
+
+All get standardised inputs and their default settings, except that scikit-learn's Gaussian process is given a kernel
+whose lengthscale and variance it learns (its default keeps both at one). Each pair of a data set and a classifier is
+filed as soon as it is measured, and a later call measures only what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
+from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.files import write_text
+
+DATASETS = ("digits", "breast-cancer", "wine", "iris")
+FILE = "classifiers.json"
+KEPT_METRICS = ("acc", "nll", "brier", "ece", "ece_equal_mass", "auroc", "acc_at_90")
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    X: NDArray[np.float64]
+    y: NDArray[np.int64]
+
+
+def load_table(name: str) -> Table:
+    """A data set that comes with scikit-learn."""
+    if name not in DATASETS:
+        raise unknown_choice("data set", name, DATASETS)
+    from sklearn import datasets
+
+    X, y = getattr(datasets, f"load_{name.replace('-', '_')}")(return_X_y=True)
+    return Table(np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.int64))
+
+
+def classifiers() -> dict[str, Any]:
+    """The classifiers compared, by the name that the table shows."""
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.gaussian_process import GaussianProcessClassifier
+    from sklearn.gaussian_process.kernels import RBF
+    from sklearn.linear_model import LogisticRegression
+
+    from gpcnoise_cli.estimator.classifier import GPCNoiseClassifier
+
+    return {
+        "GPCNoiseClassifier": GPCNoiseClassifier(random_state=SEED),
+        "GaussianProcessClassifier": GaussianProcessClassifier(1.0 * RBF(1.0), random_state=SEED),
+        "LogisticRegression": LogisticRegression(max_iter=1000),
+        "RandomForestClassifier": RandomForestClassifier(random_state=SEED),
+    }
+
+
+def measure_classifiers(
+    names: Sequence[str],
+    folds: int,
+    folder: Path,
+    machine: Mapping[str, Any],
+    told: Callable[[str], None],
+    *,
+    fresh: bool = False,
+) -> dict[str, dict[str, Any]]:
+    """The records by data set and classifier; what `folder` has with the same settings is not measured again."""
+    tables = {name: load_table(name) for name in names}
+    _check_folds(folds, tables)
+    folder.mkdir(parents=True, exist_ok=True)
+    wanted: dict[str, dict[str, Any]] = {}
+    for name, table in tables.items():
+        for label, classifier in classifiers().items():
+            settings = {"classifier": " ".join(repr(classifier).split()), "folds": folds, "seed": SEED}
+            kept = read_kept(folder)  # anew each time: another process may have added to it meanwhile
+            record = kept.get(name, {}).get(label)
+            if fresh or record is None or record["settings"] != settings:
+                scores = []
+                for fold, (train, test) in enumerate(_folds(table, folds)):
+                    told(f"{name}, {label}: fold {fold + 1} of {folds}")
+                    scores.append(_score(table, classifier, train, test))
+                record = {"settings": settings, **_columns(scores), "machine": dict(machine)}
+                kept.setdefault(name, {})[label] = record
+                write_text(folder / FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+            wanted.setdefault(name, {})[label] = record
+    return wanted
+
+
+def read_kept(folder: Path) -> dict[str, dict[str, Any]]:
+    """What earlier calls left in `folder`."""
+    path = folder / FILE
+    if not path.exists():
+        return {}
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise GpcnoiseError(f"{path} is damaged ({error}); remove it to measure anew.") from error
+
+
+def _check_folds(folds: int, tables: Mapping[str, Table]) -> None:
+    for name, table in tables.items():
+        most = int(np.bincount(table.y).min())
+        if not 2 <= folds <= most:
+            raise UsageError(f"--folds {folds} is out of range; {name} can be cut into 2 to {most} folds, 5 is usual.")
+
+
+def _folds(table: Table, folds: int) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    from sklearn.model_selection import StratifiedKFold
+
+    return list(StratifiedKFold(folds, shuffle=True, random_state=SEED).split(table.X, table.y))
+
+
+def _score(
+    table: Table,
+    classifier: Any,
+    train: NDArray[np.int64],
+    test: NDArray[np.int64],
+) -> dict[str, float | None]:
+    from sklearn.base import clone
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    pipeline = make_pipeline(StandardScaler(), clone(classifier))
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of optimizers that reach a limit; the scores show what it costs
+        pipeline.fit(table.X[train], table.y[train])
+    seconds = time.perf_counter() - began
+    metrics = evaluate(pipeline.predict_proba(table.X[test]), table.y[test])
+    return {**{name: getattr(metrics, name) for name in KEPT_METRICS}, "fit_seconds": seconds}
+
+
+def _columns(rows: Sequence[Mapping[str, float | None]]) -> dict[str, list[float | None]]:
+    return {name: [row[name] for row in rows] for name in rows[0]}

@@ -1,0 +1,110 @@
+"""`gpcnoise bench classifiers` and `bench memory`: the table, what is kept, and a real child process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+
+from gpcnoise_cli.experiments.bench import classifiers
+from gpcnoise_cli.reporting.bench_tables import classifiers_table
+
+Cli = Callable[..., Any]
+
+
+@pytest.fixture
+def two(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {"Dummy": DummyClassifier(strategy="uniform", random_state=0), "Logistic": LogisticRegression(max_iter=1000)}
+    monkeypatch.setattr(classifiers, "classifiers", lambda: made)
+
+
+@pytest.mark.usefixtures("two")
+def test_the_table_says_who_is_best_and_nothing_is_measured_twice(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = ("bench", "classifiers", "--dataset", "iris", "--dataset", "wine", "--folds", 3, "--out", tmp_path)
+    outcome = cli(*arguments)
+    assert outcome.code == 0, outcome.stderr
+    title, columns, *rows = outcome.stdout.splitlines()
+    assert title == "3-fold cross-validation, mean ± standard error"
+    assert " ".join(columns.split()) == "data set classifier acc % acc − best nll nll rank fit s"
+    assert [row.split()[:2] for row in rows] == [[d, c] for d in ("iris", "wine") for c in ("Dummy", "Logistic")]
+    assert [row.split()[-2] for row in rows] == ["2", "1", "2", "1"]
+    assert "iris, Logistic: fold 3 of 3" in outcome.stderr
+
+    monkeypatch.setattr(classifiers, "_score", None)
+    again = json.loads(cli(*arguments, "--json").stdout)["classifiers"]
+    assert again == json.loads((tmp_path / "classifiers.json").read_text())
+    dummy = again["iris"]["Dummy"]
+    assert all(30 < acc < 36 for acc in dummy["acc"])
+    assert dummy["nll"] == [pytest.approx(np.log(3))] * 3
+    assert set(classifiers.KEPT_METRICS) < set(dummy)
+
+
+def test_all_get_the_same_standardised_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: dict[str, list[np.ndarray]] = {"one": [], "two": []}
+
+    class Spy(DummyClassifier):
+        def __init__(self, name: str = "one") -> None:
+            super().__init__()
+            self.name = name
+
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            seen[self.name].append(X)
+            return super().fit(X, y)
+
+    monkeypatch.setattr(classifiers, "classifiers", lambda: {name: Spy(name) for name in seen})
+    classifiers.measure_classifiers(["wine"], 2, tmp_path, {}, lambda text: None)
+    for ours, theirs in zip(seen["one"], seen["two"], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        np.testing.assert_allclose(ours.std(axis=0), 1.0)
+
+
+def test_the_four_classifiers_are_what_they_are_called() -> None:
+    assert all(type(classifier).__name__ == name for name, classifier in classifiers.classifiers().items())
+
+
+def test_a_single_fold_has_no_standard_error() -> None:
+    record = {"acc": [90.0], "nll": [0.3], "fit_seconds": [1.0], "settings": {"folds": 5}}
+    assert classifiers_table({"iris": {"A": record}}).rows[0][2:5] == ["90.00", "+0.00", "0.3000"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("classifiers", "--dataset", "irish"), "did you mean 'iris'"),
+        (("classifiers", "--folds", "1"), "--folds 1 is out of range"),
+        (("classifiers", "--dataset", "wine", "--folds", "49"), "2 to 48 folds"),
+        (("memory", "--rows", "3"), "3 rows by 20 columns are too few"),
+    ],
+)
+def test_wrong_usage_is_one_sentence(options: tuple[str, ...], words: str, cli: Cli, tmp_path: Path) -> None:
+    where = ("--out", tmp_path / "out") if options[0] == "classifiers" else ()
+    code, stdout, stderr = cli("bench", *options, *where)
+    assert (code, stdout) == (2, "")
+    assert words in stderr
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_memory_is_that_of_a_process_of_its_own(cli: Cli) -> None:
+    outcome = cli("bench", "memory", "--rows", 400, "--columns", 3, "--iterations", 2, "--json")
+    assert outcome.code == 0, outcome.stderr
+    found = json.loads(outcome.stdout)["memory"]
+    assert (found["rows"], found["columns"], found["steps"], found["inducing"]) == (400, 3, 2, 116)
+    assert 100 < found["peak_mb"] < 4096
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_rows_fit_into_four_gigabytes() -> None:
+    from gpcnoise_cli.experiments.bench.memory import measure_memory
+
+    found = measure_memory(100_000, 20, iterations=60)
+    assert found["peak_mb"] < 4096
+    assert found["train_acc"] > 60
