@@ -36,24 +36,10 @@ def fit_model(
 ) -> Fit:
     """Train on scaled rows X with labels 0..C−1, from the beginning or from the model `start`."""
     load_tensorflow()
+    from gpcnoise_cli.estimator.rounds import give_back, take_rounds
     from gpcnoise_cli.models.build import assemble, precision_context
     from gpcnoise_cli.models.inducing import start_inducing_points
     from gpcnoise_cli.models.kernels import start_lengthscale
-    from gpcnoise_cli.training.events import TrainingEvents
-    from gpcnoise_cli.training.trainer import Trainer
-
-    class Rounds(Trainer):
-        """Without a test split there is nothing to measure on the way."""
-
-        def _measure(self, step: int) -> None:
-            return
-
-    class Printed(TrainingEvents):
-        def progressed(self, step: int, iterations: int, loss: float) -> None:
-            print(f"[GPCNoiseClassifier] step {step} of at most {iterations}: loss {loss:.6g}")
-
-        def message(self, text: str) -> None:
-            print(f"[GPCNoiseClassifier] {text}")
 
     with precision_context(config.runtime.precision), _quiet_retracing():
         if start is None:
@@ -66,11 +52,11 @@ def fit_model(
             model = assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale)
         else:
             model = start.model(config.runtime.precision, num_data=len(X))
-        trainer = Rounds(config, model, _only_training(X, y, num_classes, scaler))
-        if verbose:
-            trainer.events = Printed()
-        trainer.train()
-        return Fit(FittedModel.of(config, model, scaler), trainer.step, trainer.elbo())
+        rounds = take_rounds(config, model, _only_training(X, y, num_classes, scaler), verbose=verbose)
+        rounds.train()
+        fit = Fit(FittedModel.of(config, rounds.model, scaler), rounds.step, rounds.elbo())
+        give_back(rounds)
+        return fit
 
 
 def _only_training(X: NDArray[np.float64], y: NDArray[np.int64], num_classes: int, scaler: Scaler) -> Split:

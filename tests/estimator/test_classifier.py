@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from gpcnoise_cli import GPCNoiseClassifier
+from gpcnoise_cli.estimator import rounds
 
 QUICK = {"inducing": 8, "iterations": 30, "random_state": 0}
 # The checks that fit on little and take a second or so each; the slow test runs all of them.
@@ -119,6 +120,25 @@ def test_same_seed_same_model_and_a_pickle_predicts_to_the_last_bit(fitted: GPCN
     assert b"gpflow" not in content
     assert_array_equal(pickle.loads(content).predict_proba(X), fitted.predict_proba(X))
     assert len(content) < 20_000
+
+
+@pytest.mark.parametrize("options", [{}, {"likelihood": "probit", "batch_size": 32}, {"kernel": "matern52+rbf"}])
+def test_a_compiled_loop_that_is_used_again_gives_the_same_model(options: dict[str, Any], iris: Any) -> None:
+    """Between two fits on the same rows comes one of the same shape on others, and one that fails."""
+    X, y = iris
+    clf = GPCNoiseClassifier(**QUICK, **options)
+    rounds._kept.clear()
+    first = clone(clf).fit(X, y)
+    assert len(rounds._kept) == 1
+    (loop,) = (one.loop for one in rounds._kept.values())
+    other = clone(clf).fit(-X[::-1], (y[::-1] + 1) % 3)
+    again = clone(clf).fit(X, y)
+    assert [one.loop for one in rounds._kept.values()] == [loop]
+    assert loop._run.experimental_get_tracing_count() == 1
+    assert_array_equal(again.predict_proba(X), first.predict_proba(X))
+    assert (again.elbo_, again.n_iter_) == (first.elbo_, first.n_iter_)
+    assert other.score(-X, (y + 1) % 3) > 0.9
+    assert first.score(X, y) > 0.9
 
 
 def test_a_pickle_works_in_a_new_process(fitted: GPCNoiseClassifier, iris: Any, tmp_path: Any) -> None:
