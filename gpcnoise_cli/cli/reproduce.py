@@ -151,6 +151,10 @@ def uci(
 def _refuse_coordinates(overrides: list[str]) -> None:
     for text in overrides:
         key = text.partition("=")[0].lstrip("+~")
+        if key == "tracking":
+            raise UsageError(
+                f"{text!r}: `train` and `sweep` can be followed by other programs, `reproduce` cannot; leave it out."
+            )
         if key in _COORDINATES:
             raise UsageError(f"{text!r}: give {_COORDINATES[key]} instead, so that the result is filed under its name.")
 

@@ -49,12 +49,15 @@ def sweep(
     from gpcnoise_cli.experiments.ledger import Ledger, State
     from gpcnoise_cli.experiments.plan import Plan
     from gpcnoise_cli.experiments.sweep import expand
+    from gpcnoise_cli.experiments.tracking import check_tracking
 
     if format not in FORMATS:
         raise unknown_choice("format", format, FORMATS)
     if any(text.partition("=")[0] == "out" for text in overrides):
         raise UsageError("--out is for one run; a sweep files its results in --results DIR.")
     swept = take_shard(expand(overrides), shard)
+    for one in swept:
+        check_tracking(one.cell.config.tracking)
     ledger = Ledger(results)
     plan = Plan.of([one.cell for one in swept], ledger)
     plan.refuse_other_settings(ledger.folder)

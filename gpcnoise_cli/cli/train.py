@@ -67,7 +67,9 @@ def _resumed(path: Path) -> dict[str, Any]:
 
 def _train(config: Any, **how: Any) -> dict[str, Any]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
+    from gpcnoise_cli.experiments.tracking import check_tracking
 
+    check_tracking(config.tracking)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
         from gpcnoise_cli.experiments.train import load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow

@@ -89,3 +89,4 @@ class TrainConfig:
     split: int = MISSING
     seed: int = MISSING
     out: str | None = None
+    tracking: str = "none"  # none | tensorboard | mlflow

@@ -74,6 +74,7 @@ _CHOICES: dict[str, tuple[str, ...]] = {
     "delta.prior": ("none", "beta"),
     "runtime.precision": ("mixed", "float64", "float32"),
     "runtime.device": ("auto", "cpu", "gpu"),
+    "tracking": ("none", "tensorboard", "mlflow"),
 }
 # Names that are files of a group; a saved configuration edited by hand may hold others.
 _NAMED_BY_GROUP = {

@@ -17,8 +17,8 @@ from gpcnoise_cli.config.compose import from_yaml
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.errors import UsageError
 
-# Where a run writes, on what it runs and how often it saves: none of it is part of what was asked.
-NEUTRAL_KEYS = frozenset({"out", "runtime.threads", "runtime.device", "runtime.checkpoint_seconds"})
+# Where a run writes, on what it runs, how often it saves and who follows it: none of it is part of what was asked.
+NEUTRAL_KEYS = frozenset({"out", "runtime.threads", "runtime.device", "runtime.checkpoint_seconds", "tracking"})
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.experiments.cell import Cell, stored_config
 from gpcnoise_cli.experiments.provenance import commit, host
 from gpcnoise_cli.experiments.run_folder import RunFolder
+from gpcnoise_cli.experiments.tracking.tracker import Place
 from gpcnoise_cli.files import write_text
 from gpcnoise_cli.training.events import TrainingEvents
 
@@ -37,6 +38,7 @@ def compute_cell(
     keep_probabilities: bool,
     events: TrainingEvents,
     stop_requested: Callable[[], bool],
+    tracked_at: Place | None = None,
 ) -> Computed:
     """Train the cell in `scratch`, from its checkpoint where one is left; raises `Interrupted` when asked to stop."""
     config = _with_threads(cell.config, threads)
@@ -56,6 +58,7 @@ def compute_cell(
                 events=events,
                 stop_requested=stop_requested,
                 keep_probabilities=keep_probabilities,
+                tracked_at=tracked_at,
             )
 
         try:

@@ -14,6 +14,8 @@ from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.experiments.run_folder import RunFolder
+from gpcnoise_cli.experiments.tracking import check_tracking
+from gpcnoise_cli.experiments.tracking.tracker import Place, tracked
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
 from gpcnoise_cli.runtime import prepare, versions
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
@@ -77,12 +79,14 @@ def run_training(
     stop_requested: Callable[[], bool] = lambda: False,
     keep_probabilities: bool = False,
     limit_inducing: bool = False,
+    tracked_at: Place | None = None,
 ) -> dict[str, Any]:
     """Train, score, save; returns the result (DESIGN: the JSON of `train`). Raises `Interrupted` when asked to stop.
 
     Data, model and optimizer come before the folder, so a request that cannot work leaves nothing behind. With
     `limit_inducing` a number of inducing points that nobody asked for is brought down to the number of training rows.
     """
+    check_tracking(config.tracking)
     device = prepare(config.runtime)
     from gpcnoise_cli.models.build import build_model, precision_context
     from gpcnoise_cli.models.store import save_model
@@ -96,30 +100,32 @@ def run_training(
         trainer = Trainer(config, model, split, stop_requested=stop_requested)
         folder = folder or RunFolder.create(config)
         filed = FiledEvents(folder, events or TrainingEvents())
-        trainer.events, trainer.checkpoint = filed, folder.checkpoint
+        trainer.checkpoint = folder.checkpoint
         if resume and folder.checkpoint.exists():
             trainer.resume()
             filed.curve = list(trainer.history.curve)
-        trainer.train()
-        probabilities = trainer.probabilities(split.X_test)
-        save_model(folder.path, config, model, split, versions())
-    if keep_probabilities:
-        folder.write_probabilities(probabilities, split.y_test)
-    metrics = evaluate(probabilities, split.y_test)
-    result = {
-        **describe(config, split),
-        "device": device,
-        "delta": model.delta_value(),
-        "jitter": float(model.jitter),
-        "steps": trainer.step,
-        **asdict(metrics),
-        "elbo": trainer.elbo(),
-        "train_seconds": trainer.history.seconds,
-        "seconds_per_step": trainer.seconds_per_step,
-        "run_dir": str(folder.path),
-        "versions": versions(),
-    }
-    folder.write_metrics(result)
+        with tracked(config, folder, model, filed, tracked_at) as (trainer.events, finished):
+            trainer.train()
+            probabilities = trainer.probabilities(split.X_test)
+            save_model(folder.path, config, model, split, versions())
+            if keep_probabilities:
+                folder.write_probabilities(probabilities, split.y_test)
+            metrics = evaluate(probabilities, split.y_test)
+            result = {
+                **describe(config, split),
+                "device": device,
+                "delta": model.delta_value(),
+                "jitter": float(model.jitter),
+                "steps": trainer.step,
+                **asdict(metrics),
+                "elbo": trainer.elbo(),
+                "train_seconds": trainer.history.seconds,
+                "seconds_per_step": trainer.seconds_per_step,
+                "run_dir": str(folder.path),
+                "versions": versions(),
+            }
+            folder.write_metrics(result)
+            finished(result, folder)
     folder.checkpoint.unlink(missing_ok=True)
     return result
 

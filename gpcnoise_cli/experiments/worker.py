@@ -116,6 +116,7 @@ class _Stopped(Exception):
 def _compute(task: Task, ledger: Ledger, stop_requested: StopRequest) -> None:
     # Here, not above: a cell that is busy or done must not cost the import of TensorFlow.
     from gpcnoise_cli.experiments.compute import compute_cell
+    from gpcnoise_cli.experiments.tracking.tracker import Place
     from gpcnoise_cli.training.trainer import Interrupted
 
     if stop_requested():
@@ -128,6 +129,7 @@ def _compute(task: Task, ledger: Ledger, stop_requested: StopRequest) -> None:
             keep_probabilities=task.keep_probabilities,
             events=ProgressFile(ledger.workspace.progress(task.cell)),
             stop_requested=stop_requested,
+            tracked_at=Place.of_cell(task.ledger, task.cell.name),
         )
     except Interrupted as interruption:
         raise _Stopped from interruption

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpcnoise_cli.config.schema import IN_MEMORY
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.experiments.figures.run_view import RunView, view_run
 from gpcnoise_cli.experiments.repeat import train_command
@@ -61,7 +62,7 @@ class RunPage:
     worst: tuple[tuple[str, str, int, str], ...]  # observed, predicted, rows, part of the observed
     config: tuple[tuple[str, str], ...]
     versions: tuple[tuple[str, str], ...]
-    command: str
+    command: str  # empty where no command can: the model was fitted from arrays
     predict: str
 
     @property
@@ -102,7 +103,7 @@ def run_page(run_dir: Path) -> RunPage:
         worst=() if view is None else tuple(_worst(view)),
         config=tuple(_flat(dataclasses.asdict(config))),
         versions=tuple((str(name), str(version)) for name, version in dict(record.get("versions") or {}).items()),
-        command=train_command(config),
+        command="" if config.dataset.path == IN_MEMORY else train_command(config),
         predict=f"gpcnoise predict {told} --data FILE --out FILE",
     )
 

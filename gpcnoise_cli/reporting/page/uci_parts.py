@@ -146,8 +146,8 @@ class Part:
             if tables:
                 sections.append(Section(name, tuple(tables)))
         if self.place.kernel == PAPER_KERNEL:
-            table = view_table(averages_table(self.measured), name=f"{self.anchor}-averages")
-            sections.append(Section("Averages", (replace(table, sortable=False),)))
+            averages = view_table(averages_table(self.measured), name=f"{self.anchor}-averages")
+            sections.append(Section("Averages", (replace(averages, sortable=False),)))
         else:
             sections.append(Section("Both metrics", (self._view(kernel_table(self.measured)),)))
         return sections
