@@ -7,6 +7,10 @@ log likelihood; A diag(∂ν) Aᵀ is `Adjoints.S`. One Cholesky factor of Λ_c 
 The softmax bounds have ∂ν ≤ 0, so Λ stays positive definite for any ρ ≤ 1. The Gaussian-noise family does not: a
 misclassified point has ∂ν > 0. There the step is bent to Λ + ρG + ½ρ² G S G = ½Λ + ½(Λ + ρG) S (Λ + ρG), which agrees
 to first order, has the same fixed points, and cannot leave the positive definite matrices.
+
+That family's bound is also flat wherever q(f) is sure of itself, so a start from nothing may end with every row in the
+largest class. The first steps therefore follow the softmax bound, which is concave, on the same q(f); the family's own
+bound takes over from a q(f) that already knows the classes.
 """
 
 from __future__ import annotations
@@ -14,6 +18,7 @@ from __future__ import annotations
 import tensorflow as tf
 
 from gpcnoise_cli.config.schema import OptimizerConfig
+from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
 from gpcnoise_cli.models.conditional import adjoint, inverse_of_triangular, marginals
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
@@ -26,6 +31,8 @@ MOST_HALVINGS = 10
 # Under Gaussian noise the bound is flat where |μ| is large: one long step may end where no gradient leads back. So the
 # mean moves by no more than this many standard deviations of q(u) at a time.
 LONGEST_MEAN_STEP = 3.0
+# Steps on the concave bound; meanwhile δ acts on nothing and may follow its optimum closely.
+CONCAVE_START, DELTA_RATE_AT_START = 80, 0.1
 
 
 class NaturalOptimizer(Optimizer):
@@ -51,7 +58,7 @@ class NaturalOptimizer(Optimizer):
         return [self.precision, self.root_inverse, self.halvings, *self.slow.variables, *self.points.variables]
 
     def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-        model, likelihood = self.model, self.model.likelihood
+        model = self.model
         with tf.GradientTape(watch_accessed_variables=False) as kernel_tape:
             kernel_tape.watch([*self.of_kernel, *self.of_points])
             matrices = [model.kernel_matrices(X, kernel) for kernel, _ in model.kernels]
@@ -60,7 +67,7 @@ class NaturalOptimizer(Optimizer):
         forward = [marginals(*K, q_mu[:, c], P[c]) for K, c in zip(matrices, served, strict=True)]
         mu = tf.concat([part.mu for part in forward], axis=1)
         nu = tf.concat([model.floor_variance(part.nu, K[2]) for part, K in zip(forward, matrices, strict=True)], axis=1)
-        expectations, d_mu, d_nu = likelihood.expectation_gradients(mu, nu, Y)
+        expectations, d_mu, d_nu = self._expectation_gradients(mu, nu, Y, step)
         scale = model.data_scale(tf.shape(X)[0])
         loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
 
@@ -98,6 +105,27 @@ class NaturalOptimizer(Optimizer):
     def soften(self) -> bool:
         self.halvings.assign_add(1.0)
         return bool(self.halvings.numpy() <= MOST_HALVINGS)
+
+    def delta_rate(self, step: tf.Tensor) -> tf.Tensor:
+        return tf.where(step < CONCAVE_START, tf.constant(DELTA_RATE_AT_START, tf.float64), super().delta_rate(step))
+
+    def _expectation_gradients(
+        self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor
+    ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """The expectation that counts, and the gradients to follow at `step`."""
+        expectations, d_mu, d_nu = self.model.likelihood.expectation_gradients(mu, nu, Y)
+        if self.concave:
+            return expectations, d_mu, d_nu
+        d_mu, d_nu = tf.cond(step < CONCAVE_START, lambda: self._concave_gradients(mu, nu, Y), lambda: (d_mu, d_nu))
+        return expectations, d_mu, d_nu
+
+    def _concave_gradients(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """Those of the softmax bound; a single latent function is the second class's lead over a zero."""
+        likelihood = self.model.likelihood
+        single = [[0, 0], [likelihood.num_classes - likelihood.num_latent, 0]]
+        mu, nu = tf.pad(mu, single), tf.pad(nu, single)
+        _, d_mu, d_nu = SoftmaxLikelihood(likelihood.num_classes).expectation_gradients(mu, nu, Y)
+        return d_mu[:, -likelihood.num_latent :], d_nu[:, -likelihood.num_latent :]
 
     def _covariance_offset(self) -> tf.Tensor:
         """P_c = S_c − I = R⁻ᵀ R⁻¹ − I, in the work dtype."""

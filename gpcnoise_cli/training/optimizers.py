@@ -51,8 +51,12 @@ class Optimizer(abc.ABC):
             delta = tf.cast(likelihood.delta, tf.float64)
             best = tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64)
             learned = best < CHANCE * (likelihood.num_classes - 1) / likelihood.num_classes
-            rate = DELTA_RATE * tf.cast(tf.logical_and(step >= DELTA_WARM_UP, learned), tf.float64)
+            rate = self.delta_rate(step) * tf.cast(learned, tf.float64)
             likelihood.assign_delta(delta + rate * (best - delta))
+
+    def delta_rate(self, step: tf.Tensor) -> tf.Tensor:
+        """The part of the way to the minibatch's δ* that δ goes at `step`."""
+        return DELTA_RATE * tf.cast(step >= DELTA_WARM_UP, tf.float64)
 
 
 def when_finite(value: tf.Tensor, loss: tf.Tensor, move: Callable[[], None]) -> tf.Tensor:

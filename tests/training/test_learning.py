@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.data.split import Split
+from gpcnoise_cli.data.split import Split, Table, make_split
 from gpcnoise_cli.likelihoods import LIKELIHOODS, build_likelihood
 from gpcnoise_cli.training.trainer import Trainer
 
@@ -46,6 +46,24 @@ def test_on_ringnorm_delta_finds_its_optimum_and_the_model_is_not_left_at_chance
     delta = run.model.delta_value()
     assert delta < 0.2
     assert delta == pytest.approx(optimal_delta(run), abs=0.03)
+
+
+def test_a_rare_class_among_many_inputs_is_learned_by_natural_gradients(
+    config: Callable[..., TrainConfig], trainer: Build
+) -> None:
+    """From nothing, the family's own bound leads all rows into the largest class; the concave start does not."""
+    rng = np.random.default_rng(0)
+    X = rng.choice([-1.0, 0.0, 1.0], size=(2000, 20))
+    y = (X[:, 0] * X[:, 1] + X[:, 2] + X[:, 3] > 1.9).astype(int)
+    y = np.where(rng.random(len(y)) < 0.05, 1 - y, y)
+    table = Table(X, y, (0, 1), tuple(f"f{j}" for j in range(20)), "generated")
+    sizes = ("inducing=60", "batch_size=256", "iterations=160", "runtime.eval_every=1000", "runtime.precision=mixed")
+    run = trainer(
+        config("experiment=fast", "likelihood=probit", *sizes), make_split("rare", table, protocol="clean", split=0)
+    )
+    run.train()
+    largest = 100.0 * (1.0 - np.mean(y))
+    assert run.history.curve[-1].acc > largest + 3.0
 
 
 @pytest.fixture(scope="module")

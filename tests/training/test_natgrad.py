@@ -16,7 +16,7 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.loop import TrainingLoop
-from gpcnoise_cli.training.natgrad import NaturalOptimizer
+from gpcnoise_cli.training.natgrad import CONCAVE_START, NaturalOptimizer
 from gpcnoise_cli.training.optimizers import AdamOptimizer
 from gpcnoise_cli.training.schedule import Schedule
 
@@ -137,7 +137,7 @@ def test_adam_does_not_get_further_in_as_many_steps(split: Callable[..., Split],
         gpflow.set_trainable(model.inducing_variable, False)
         options = OptimizerConfig("either", learning_rate=0.1, natural_step=0.5, natural_ramp=1)
         optimizer = kind(model, options, Schedule(10**9, decay=False))
-        loop_over(optimizer, data).run_until(100)
+        loop_over(optimizer, data).run_until(CONCAVE_START + 100)
         optimizer.settle()
         bounds.append(float(model.elbo(rows_of(data))))
     assert bounds[0] > bounds[1] - 1e-6 * abs(bounds[1])
@@ -174,7 +174,7 @@ def test_hyperparameters_get_the_gradients_of_the_bound(split: Callable[..., Spl
         loss = model.training_loss(rows)
     expected = tape.gradient(loss, moving)
     before = [variable.numpy() for variable in moving]
-    optimizer.step(*(tf.constant(array) for array in rows), tf.constant(0, tf.int64))
+    optimizer.step(*(tf.constant(array) for array in rows), tf.constant(CONCAVE_START, tf.int64))
     for slot, slope in zip([*optimizer.slow.first, *optimizer.points.first], expected, strict=True):
         assert_allclose(slot, 0.1 * slope, rtol=1e-7, atol=1e-9)
     for variable, start, slope in zip(moving, before, expected, strict=True):
@@ -223,3 +223,29 @@ def test_softening_ends(split: Callable[..., Split]) -> None:
     answers = [optimizer.soften() for _ in range(50)]
     assert answers[0]
     assert not answers[-1]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_first_steps_follow_the_softmax_bound(split: Callable[..., Split], classes: int) -> None:
+    """Its gradients by the tape; with one latent function the other class stays at zero."""
+    data = split(classes)
+    model = model_for(data, "probit")
+    optimizer = natural(model, 0.1)
+    rng = np.random.default_rng(0)
+    latent = model.likelihood.num_latent
+    mu, nu = tf.constant(rng.normal(size=(9, latent))), tf.constant(rng.uniform(0.1, 2.0, size=(9, latent)))
+    Y = tf.constant(rng.integers(0, classes, size=(9, 1)))
+    with tf.GradientTape() as tape:
+        tape.watch([mu, nu])
+        rivals = mu + nu / 2 if classes > 2 else tf.concat([tf.zeros_like(mu), mu + nu / 2], axis=1)
+        winner = mu - nu / 2 if classes > 2 else tf.concat([tf.zeros_like(mu), mu - nu / 2], axis=1)
+        chosen = tf.one_hot(Y[:, 0], classes, dtype=mu.dtype)
+        lead = tf.reduce_sum(chosen * winner, axis=1, keepdims=True)
+        odds = tf.reduce_sum((1 - chosen) * tf.exp(rivals - lead), axis=1)
+        bound = tf.reduce_sum(-tf.math.log1p(odds))
+    early, late = (optimizer._expectation_gradients(mu, nu, Y, tf.constant(k, tf.int64)) for k in (0, CONCAVE_START))
+    for ours, theirs in zip(early[1:], tape.gradient(bound, [mu, nu]), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+    own = model.likelihood.expectation_gradients(mu, nu, Y)
+    for found, expected in zip([early[0], *late], [own[0], *own], strict=True):
+        assert_array_equal(found, expected)
