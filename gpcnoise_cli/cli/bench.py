@@ -106,6 +106,7 @@ def classifiers(
     ] = None,
     folds: Annotated[int, typer.Option("--folds", help="Parts of the cross-validation.")] = 5,
     fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is kept already.")] = False,
+    kept: Annotated[bool, typer.Option("--kept", help="Only show what is kept; measure nothing.")] = False,
     out: Out = RESULTS,
     json: Json = False,
 ) -> None:
@@ -115,9 +116,13 @@ def classifiers(
     """
     from gpcnoise_cli.experiments.bench.classifiers import DATASETS, measure_classifiers
 
+    if kept and fresh:
+        raise UsageError("--kept measures nothing and --fresh measures everything; choose one of them.")
     machine = _machine(None)
     with _progress() as told:
-        records = measure_classifiers(dataset or DATASETS, folds, out, machine, told, fresh=fresh)
+        records = measure_classifiers(dataset or DATASETS, folds, out, machine, told, fresh=fresh, only_kept=kept)
+    if not records:
+        raise UsageError(f"nothing is kept in {out} for {folds} folds; leave out --kept to measure.")
     show({"machine": machine, "classifiers": records}, json)
 
 

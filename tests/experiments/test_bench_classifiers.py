@@ -41,6 +41,9 @@ def test_the_table_says_who_is_best_and_nothing_is_measured_twice(
     monkeypatch.setattr(classifiers, "_score", None)
     again = json.loads(cli(*arguments, "--json").stdout)["classifiers"]
     assert again == json.loads((tmp_path / "classifiers.json").read_text())
+    shown = cli("bench", "classifiers", "--folds", 3, "--out", tmp_path, "--kept")
+    assert shown.code == 0, shown.stderr
+    assert sorted(shown.stdout.splitlines()) == sorted(outcome.stdout.splitlines())
     dummy = again["iris"]["Dummy"]
     assert all(30 < acc < 36 for acc in dummy["acc"])
     assert dummy["nll"] == [pytest.approx(np.log(3))] * 3
@@ -81,6 +84,8 @@ def test_a_single_fold_has_no_standard_error() -> None:
         (("classifiers", "--dataset", "irish"), "did you mean 'iris'"),
         (("classifiers", "--folds", "1"), "--folds 1 is out of range"),
         (("classifiers", "--dataset", "wine", "--folds", "49"), "2 to 48 folds"),
+        (("classifiers", "--kept"), "nothing is kept in"),
+        (("classifiers", "--kept", "--fresh"), "choose one of them"),
         (("memory", "--rows", "3"), "3 rows by 20 columns are too few"),
     ],
 )
