@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpcnoise_cli.reporting.bench_tables import BenchTable, growth_table, machine_line, quality_table, steps_table
+from gpcnoise_cli.reporting.bench_tables import (
+    BenchTable,
+    classifiers_table,
+    growth_table,
+    machine_line,
+    quality_table,
+    steps_table,
+)
 from gpcnoise_cli.reporting.page.table_view import TableView, view_bench
 
 
@@ -49,8 +56,14 @@ def _quality(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
     return [quality_table(content.values())], [machine_line(one["machine"]) for one in content.values()]
 
 
+def _classifiers(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
+    machines = [machine_line(one["machine"]) for by_name in content.values() for one in by_name.values()]
+    return [classifiers_table(content)], machines
+
+
 _PARTS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[list[BenchTable], list[str]]]]] = {
     "steps": ("Time of a training step", _steps),
     "growth": ("Growth of a step with its sizes", _growth),
+    "classifiers": ("Beside scikit-learn's classifiers", _classifiers),
     "quality": ("Time to the quality of the paper's settings", _quality),
 }

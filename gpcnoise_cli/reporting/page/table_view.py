@@ -94,8 +94,15 @@ def view_bench(table: BenchTable, name: str) -> TableView:
     columns = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(table.columns)
     numeric = [all(_NUMBER.match(text) or text in (NOT_COMPUTED, "never") for text in column) for column in columns]
     heads = tuple(Head(title, left=not right) for title, right in zip(table.columns, numeric, strict=True))
-    lines = tuple(Line(tuple(Entry(text) for text in row)) for row in table.rows)
+    lines = tuple(Line(tuple(_plain_entry(text) for text in row)) for row in table.rows)
     return TableView(name, table.title, (), heads, lines, sortable=len(lines) > 1)
+
+
+def _plain_entry(text: str) -> Entry:
+    """A text, sorted by the number it begins with."""
+    main, _, error = (part.strip() for part in text.partition("±"))
+    number = _NUMBER.match(main)
+    return Entry(main, error, number[0] if number and number[0] != main else "")
 
 
 def _entry(value: Value, column: Column, larger_is_better: bool | None) -> Entry:
