@@ -180,7 +180,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         """The model that `gpcnoise train` (or `save_run`) left in a run folder, fitted.
 
         Where the run's table had columns of text or of true and false, the estimator takes a data frame with those
-        columns, or the numbers that they were turned into (`feature_names_in_`).
+        columns, or the numbers that they were turned into (`feature_names_in_`). The classes keep the order of the run.
         """
         fitted, encoder = load_run(Path(run_dir))
         estimator = cls(**parameters_of(fitted.config))
@@ -204,20 +204,22 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = feature_columns(getattr(self, "feature_names_in_", None), self.n_features_in_)
-        save_run(self._fitted, Path(run_dir), self.classes_.tolist(), names)
+        save_run(self._fitted, Path(run_dir), self.classes_.tolist(), names, self._encoder)
         return Path(run_dir)
 
     def _labels(self, y: NDArray[Any], start: FittedModel | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The classes, and y as numbers 0..C−1."""
         classes, labels = np.unique(y, return_inverse=True)
         if start is not None:
-            unknown = np.setdiff1d(classes, self.classes_)
-            if len(unknown):
-                raise ValueError(
-                    f"warm_start: class {unknown.tolist()[0]!r} is not among those of the first fit, "
-                    f"{self.classes_.tolist()}; set warm_start=False to start anew."
-                )
-            classes, labels = self.classes_, np.searchsorted(self.classes_, y)
+            known = {name: number for number, name in enumerate(self.classes_.tolist())}
+            for name in classes.tolist():
+                if name not in known:
+                    raise ValueError(
+                        f"warm_start: class {name!r} is not among those of the first fit, {list(known)}; "
+                        "set warm_start=False to start anew."
+                    )
+            labels = np.asarray([known[name] for name in classes.tolist()])[labels]
+            classes = self.classes_
         if len(classes) < 2:
             raise ValueError(
                 f"at least two classes are needed to tell them apart; y holds only one class, {classes.tolist()[0]!r}."

@@ -88,7 +88,13 @@ class FittedModel:
                 yield model.marginals(block)
 
 
-def save_run(fitted: FittedModel, folder: Path, class_names: list[Any], feature_names: tuple[str, ...]) -> None:
+def save_run(
+    fitted: FittedModel,
+    folder: Path,
+    class_names: list[Any],
+    feature_names: tuple[str, ...],
+    encoder: TableEncoder | None = None,
+) -> None:
     """A folder that `gpcnoise predict` and `gpcnoise evaluate` take for one of their own."""
     load_tensorflow()
     from gpcnoise_cli.data.encoder import plain
@@ -112,6 +118,7 @@ def save_run(fitted: FittedModel, folder: Path, class_names: list[Any], feature_
         class_names=tuple(plain(name) for name in class_names),
         feature_names=feature_names,
         scaler=fitted.scaler,
+        encoder=encoder,
     )
     created = RunFolder.create(replace(fitted.config, out=str(folder)))
     with precision_context(precision):

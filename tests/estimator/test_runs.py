@@ -88,6 +88,14 @@ def test_a_run_of_the_command_line_is_an_estimator(cli: Cli, tmp_path: Path) -> 
     assert_array_equal(clf.predict_proba(pd.DataFrame(numbers, columns=clf.feature_names_in_)), p)
     assert_array_equal(clf.predict(table), predicted["class"])
 
+    clf.save_run(tmp_path / "copy")
+    assert cli("predict", tmp_path / "copy", "--data", tmp_path / "table.csv", "--out", tmp_path / "q.csv").code == 0
+    assert (tmp_path / "q.csv").read_bytes() == (tmp_path / "p.csv").read_bytes()
+    clf.set_params(warm_start=True, iterations=5).fit(
+        pd.DataFrame(numbers, columns=clf.feature_names_in_), table["kind"]
+    )
+    assert_array_equal(clf.predict(table[:5]), predicted["class"][:5])
+
 
 @pytest.mark.parametrize("preset", ["fast", "paper"])
 def test_parameters_lead_to_the_same_settings_and_back(preset: str) -> None:
