@@ -77,7 +77,11 @@ def sweep(
         number = number_of_workers(workers, len(to_do))
         report = run_campaign(to_do, ledger, number, estimator, keep_probabilities=keep_probabilities)
     keys = [*swept[0].values] if swept else []  # a shard may be empty
-    _print_rows(_rows(swept, ledger), keys, "json" if json else format)
+    rows = _rows(swept, ledger)
+    _print_rows(rows, keys, "json" if json else format)
+    unfollowed = [row["tracking_failed"] for row in rows if "tracking_failed" in row]
+    if unfollowed:
+        say(f"tracking failed in {len(unfollowed)} cells, whose results are sound all the same: {unfollowed[0]}")
     failed_before = [cell for cell in plan.in_state(State.FAILED) if cell not in to_do]
     if failed_before:
         say(f"{len(failed_before)} cells failed before and are left out; --retry-failed tries them again.")

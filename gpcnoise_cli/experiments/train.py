@@ -104,7 +104,8 @@ def run_training(
         if resume and folder.checkpoint.exists():
             trainer.resume()
             filed.curve = list(trainer.history.curve)
-        with tracked(config, folder, model, filed, tracked_at) as (trainer.events, finished):
+        with tracked(config, folder, model, filed, tracked_at) as tracker:
+            trainer.events = tracker or filed
             trainer.train()
             probabilities = trainer.probabilities(split.X_test)
             save_model(folder.path, config, model, split, versions())
@@ -124,8 +125,11 @@ def run_training(
                 "run_dir": str(folder.path),
                 "versions": versions(),
             }
+            if tracker is not None and tracker.trouble:
+                result["tracking_failed"] = tracker.trouble
             folder.write_metrics(result)
-            finished(result, folder)
+            if tracker is not None:
+                tracker.finished(result, folder)
     folder.checkpoint.unlink(missing_ok=True)
     return result
 

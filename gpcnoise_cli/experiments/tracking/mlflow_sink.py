@@ -7,10 +7,12 @@ beside the runs, under the experiment `gpcnoise`.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import logging
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli import __version__
@@ -42,18 +44,23 @@ class MlflowSink:
         from mlflow import MlflowClient
 
         own_choice = os.environ.get("MLFLOW_TRACKING_URI")
-        self.client = MlflowClient(own_choice or f"sqlite:///{place.common / 'mlflow.db'}")
+        with contextlib.nullcontext() if own_choice else _alone(place.common):
+            self.client = MlflowClient(own_choice or f"sqlite:///{place.common / 'mlflow.db'}")
+            self.run_id = self._open_run(config, folder, place, None if own_choice else place.common / "mlflow-files")
+        self.last_step = self._last_step()
+
+    def _open_run(self, config: TrainConfig, folder: RunFolder, place: Place, files: Path | None) -> str:
+        """The run that an earlier part began, or a new one."""
         id_file = folder.path / ID_FILE
         found = self._earlier(id_file.read_text(encoding="utf-8").strip()) if id_file.is_file() else None
-        if found is None:
-            files = None if own_choice else (place.common / "mlflow-files").as_uri()
-            experiment = _experiment(self.client, os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT), files)
-            tags = {"mlflow.source.name": "gpcnoise", "gpcnoise.version": __version__}
-            found = self.client.create_run(experiment, run_name=place.name, tags=tags).info.run_id
-            self._write_parameters(found, config)
-            write_text(id_file, found + "\n")
-        self.run_id: str = found
-        self.last_step = self._last_step()
+        if found is not None:
+            return found
+        experiment = _experiment(self.client, os.environ.get("MLFLOW_EXPERIMENT_NAME", EXPERIMENT), files)
+        tags = {"mlflow.source.name": "gpcnoise", "gpcnoise.version": __version__}
+        run_id = str(self.client.create_run(experiment, run_name=place.name, tags=tags).info.run_id)
+        self._write_parameters(run_id, config)
+        write_text(id_file, run_id + "\n")
+        return run_id
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         from mlflow.entities import Metric
@@ -96,14 +103,23 @@ class MlflowSink:
         )
 
 
-def _experiment(client: MlflowClient, name: str, files: str | None) -> str:
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time sets up the store: MLflow itself does not expect several to make the tables at once."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".mlflow.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _experiment(client: MlflowClient, name: str, files: Path | None) -> str:
     """The experiment of that name, made if need be; another process may make it at the same moment."""
     from mlflow.exceptions import MlflowException
 
     found = client.get_experiment_by_name(name)
     if found is None:
         try:
-            return str(client.create_experiment(name, artifact_location=files))
+            return str(client.create_experiment(name, artifact_location=files.as_uri() if files else None))
         except MlflowException:
             found = client.get_experiment_by_name(name)
             if found is None:

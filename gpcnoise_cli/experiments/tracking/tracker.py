@@ -67,7 +67,7 @@ class Tracker(TrainingEvents):
 
     def __init__(self, shown: TrainingEvents, sink: Sink, state: Callable[[], Mapping[str, float]]) -> None:
         self.shown, self.sink, self.state = shown, sink, state
-        self.broken = False
+        self.trouble = ""  # why nothing is written any more
         self.recorded = -1
         self.began, self.first, self.noted = 0.0, -1, 0.0
 
@@ -111,32 +111,25 @@ class Tracker(TrainingEvents):
         try:
             yield
         except Exception as error:
-            if not self.broken:
-                reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-                self.shown.message(f"tracking failed and is left off from here on; the training goes on ({reason}).")
-            self.broken = True
+            if self.trouble:
+                return
+            self.trouble = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+            self.shown.message(f"tracking failed and is left off from here on; the training goes on ({self.trouble}).")
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
-        if self.broken or step <= self.recorded:
+        if self.trouble or step <= self.recorded:
             return
         with self.guarded():
             self.sink.write(step, {name: float(value) for name, value in values.items() if np.isfinite(value)})
 
 
-class Untracked(TrainingEvents):
-    """Nothing is followed: the events go where they went before."""
-
-    def finished(self, result: Mapping[str, Any], folder: RunFolder) -> None:
-        """Nobody wants to know."""
-
-
 @contextmanager
 def tracked(
     config: TrainConfig, folder: RunFolder, model: Any, events: TrainingEvents, place: Place | None = None
-) -> Iterator[tuple[TrainingEvents, Callable[[Mapping[str, Any], RunFolder], None]]]:
-    """The listener for a run and what to call with its result; with tracking off, `events` itself and nothing."""
+) -> Iterator[Tracker | None]:
+    """The listener that follows a run and passes its events on; None with tracking off."""
     if config.tracking == NONE:
-        yield events, Untracked().finished
+        yield None
         return
     check_tracking(config.tracking)
     tracker = Tracker(events, _Absent(), lambda: kernel_state(model))
@@ -144,7 +137,7 @@ def tracked(
         tracker.sink = _open(config, folder, place or Place.of_run(folder))
     ended = "failed"
     try:
-        yield tracker, tracker.finished
+        yield tracker
         ended = "finished"
     except BaseException as error:
         ended = "interrupted" if type(error).__name__ in ("Interrupted", "KeyboardInterrupt") else "failed"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -73,3 +75,24 @@ def test_a_store_out_of_reach_costs_one_warning(
     monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
     assert train("run", "tracking=mlflow", "iterations=20", events=messages)["steps"] == 20
     assert sum("tracking failed" in text for text in messages.said) == 1
+
+
+def test_processes_that_start_at_once_do_not_spoil_the_store(tmp_path: Path) -> None:
+    script = """
+import sys
+from pathlib import Path
+from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.experiments.run_folder import RunFolder
+from gpcnoise_cli.experiments.tracking.mlflow_sink import MlflowSink
+from gpcnoise_cli.experiments.tracking.tracker import Place
+base, name = Path(sys.argv[1]), sys.argv[2]
+config = compose([f"out='{base / name}'"])
+sink = MlflowSink(config, RunFolder.create(config), Place.of_cell(base, name))
+sink.write(3, {"test/nll": 0.5})
+sink.close("finished")
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", script, tmp_path, name]) for name in ("a", "b", "c")]
+    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    _, runs = stored(tmp_path)
+    assert {run.info.run_name for run in runs} == {"a", "b", "c"}
+    assert all(run.data.metrics == {"test/nll": 0.5} for run in runs)

@@ -47,6 +47,7 @@ def test_tracking_changes_nothing_and_off_leaves_nothing(train: Any, tmp_path: P
     plain, followed = train("plain"), train("followed", TRACKED)
     assert [plain[key] for key in SAME] == [followed[key] for key in SAME]
     assert not (tmp_path / "plain" / "tensorboard").exists()
+    assert plain.keys() == followed.keys()
 
 
 def test_a_resumed_run_has_every_point_once(train: Any, tmp_path: Path) -> None:
@@ -80,6 +81,7 @@ def test_a_failing_tracker_warns_once_and_the_training_goes_on(
     told = [text for text in messages.said if "tracking" in text]
     assert len(told) == 1
     assert "OSError: no space left on device" in told[0]
+    assert result["tracking_failed"] == "OSError: no space left on device"
 
 
 def test_a_tracker_that_cannot_start_is_left_aside(train: Any, messages: Any, tmp_path: Path) -> None:
