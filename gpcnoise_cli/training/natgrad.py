@@ -31,8 +31,9 @@ MOST_HALVINGS = 10
 # Under Gaussian noise the bound is flat where |μ| is large: one long step may end where no gradient leads back. So the
 # mean moves by no more than this many standard deviations of q(u) at a time.
 LONGEST_MEAN_STEP = 3.0
-# Steps on the concave bound; meanwhile δ acts on nothing and may follow its optimum closely.
-CONCAVE_START, DELTA_RATE_AT_START = 80, 0.1
+# Steps on the concave bound; meanwhile δ acts on nothing and may follow its optimum closely. It starts its work no
+# higher than this part of the largest class's error: a larger δ weakens the labels, and the rare ones are lost again.
+CONCAVE_START, DELTA_RATE_AT_START, DELTA_RATE_LATER, LARGEST_START = 80, 0.1, 0.01, 0.5
 
 
 class NaturalOptimizer(Optimizer):
@@ -107,7 +108,13 @@ class NaturalOptimizer(Optimizer):
         return bool(self.halvings.numpy() <= MOST_HALVINGS)
 
     def delta_rate(self, step: tf.Tensor) -> tf.Tensor:
-        return tf.where(step < CONCAVE_START, tf.constant(DELTA_RATE_AT_START, tf.float64), super().delta_rate(step))
+        rates = tf.constant(DELTA_RATE_AT_START, tf.float64), tf.constant(DELTA_RATE_LATER, tf.float64)
+        return tf.where(step < CONCAVE_START, *rates)
+
+    def delta_target(self, best: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+        counts = tf.math.bincount(tf.cast(Y[:, 0], tf.int32), minlength=2, dtype=best.dtype)
+        error = 1 - tf.reduce_max(counts) / tf.reduce_sum(counts)
+        return tf.where(step < CONCAVE_START, tf.minimum(best, LARGEST_START * error), best)
 
     def _expectation_gradients(
         self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor

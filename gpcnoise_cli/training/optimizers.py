@@ -49,10 +49,14 @@ class Optimizer(abc.ABC):
         likelihood = self.model.likelihood
         if likelihood.delta_mode == "optimal":
             delta = tf.cast(likelihood.delta, tf.float64)
-            best = tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64)
+            best = self.delta_target(tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64), Y, step)
             learned = best < CHANCE * (likelihood.num_classes - 1) / likelihood.num_classes
             rate = self.delta_rate(step) * tf.cast(learned, tf.float64)
             likelihood.assign_delta(delta + rate * (best - delta))
+
+    def delta_target(self, best: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+        """What δ follows at `step`, where `best` is the δ* of the minibatch."""
+        return best
 
     def delta_rate(self, step: tf.Tensor) -> tf.Tensor:
         """The part of the way to the minibatch's δ* that δ goes at `step`."""

@@ -20,7 +20,7 @@ class StoppingRule:
     """Stop when the loss per row fell by less than `tolerance` (a part of itself) between two spans of windows."""
 
     span: int = 5
-    tolerance: float = 0.01
+    tolerance: float = 0.005
     wind_down_part: float = 0.3
     least_wind_down: int = 60
 
