@@ -76,7 +76,7 @@ def test_quality_is_kept_and_not_measured_twice(cli: Cli, tmp_path: Path, monkey
     kept = json.loads(again)["quality"]
     assert kept == json.loads((tmp_path / "quality.json").read_text())
     record = kept["clean/softmax/three-class"]
-    assert record["paper"]["all_steps"] == 4
+    assert record["paper"]["training"]["all_steps"] == 4
     assert record["stock"]["seconds"] > 0
 
 

@@ -121,18 +121,21 @@ def run_with(nll: list[float], **more: Any) -> dict[str, Any]:
     }
 
 
+TIMES = {"stock": {"median": 0.06}, "mixed": {"median": 0.02}, "natgrad": {"median": 0.03}}
+
+
 def test_time_to_quality_is_the_first_measurement_at_the_mark() -> None:
     runs = {"paper": run_with([0.9, 0.5, 0.404, 0.42, 0.4]), "fast": run_with([0.404, 0.39])}
-    record = compare(runs, {"stock": {"median": 0.06}, "mixed": {"median": 0.02}})
+    record = compare(runs, TIMES)
     assert record["mark_nll"] == pytest.approx(0.405)
     assert (record["paper"]["steps"], record["paper"]["seconds"]) == (300, 6.0)
     assert record["stock"] == {"seconds": 18.0, "steps": 300, "seconds_per_step": 0.06}
-    assert record["speedup_over_stock"] == {"paper": pytest.approx(3.0), "fast": pytest.approx(9.0)}
+    assert record["speedup_over_stock"] == {"paper": pytest.approx(3.0), "fast": pytest.approx(6.0)}
     assert record["nll_fast_minus_paper"] == pytest.approx(-0.01)
 
 
 def test_a_quality_that_is_never_reached_is_none() -> None:
-    record = compare({"paper": run_with([0.4]), "fast": run_with([0.5])}, {"stock": {"median": 0.06}})
+    record = compare({"paper": run_with([0.4]), "fast": run_with([0.5])}, TIMES)
     assert record["fast"]["seconds"] is None
     assert record["speedup_over_stock"]["fast"] is None
 
