@@ -31,6 +31,9 @@ MOST_HALVINGS = 10
 # Under Gaussian noise the bound is flat where |μ| is large: one long step may end where no gradient leads back. So the
 # mean moves by no more than this many standard deviations of q(u) at a time.
 LONGEST_MEAN_STEP = 3.0
+# Adam's β₂ for all but q(u). While q(u) is learned the other gradients are many times what they are later; with the
+# usual 0.999 the memory of them would hold the kernel back for the rest of a run of a few hundred steps.
+SHORT_MEMORY = 0.95
 # Steps on the concave bound; meanwhile δ acts on nothing and may follow its optimum closely. It starts its work no
 # higher than this part of the largest class's error: a larger δ weakens the labels, and the rare ones are lost again.
 CONCAVE_START, DELTA_RATE_AT_START, DELTA_RATE_LATER, LARGEST_START = 80, 0.1, 0.01, 0.5
@@ -51,8 +54,8 @@ class NaturalOptimizer(Optimizer):
         self.of_likelihood = list(model.likelihood.trainable_variables)
         self.of_kernel = list(model.kernel.trainable_variables)
         self.of_points = list(model.inducing_variable.trainable_variables)
-        self.slow = Adam([*self.of_kernel, *self.of_likelihood])
-        self.points = Adam(self.of_points)
+        self.slow = Adam([*self.of_kernel, *self.of_likelihood], SHORT_MEMORY)
+        self.points = Adam(self.of_points, SHORT_MEMORY)
 
     @property
     def variables(self) -> list[tf.Variable]:

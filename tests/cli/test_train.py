@@ -196,11 +196,19 @@ def test_diverging_training_says_at_which_step(cli: Cli, tables: Any, tmp_path: 
 
 def test_a_model_that_learned_nothing_is_pointed_out(cli: Cli, tables: Any, tmp_path: Path) -> None:
     outcome = cli("train", "--data", tables.three, "--target", "kind", "-m", 5, "--iterations", 4, "--json",
-                  "--learning-rate", "1e300", "--out", tmp_path / "run")  # fmt: skip
+                  "--learning-rate", "1e-12", "--out", tmp_path / "run", "optimizer.natural_step=1e-12")  # fmt: skip
     assert outcome.code == 0
     result = json.loads(outcome.stdout)
     assert result["acc"] <= result["majority_acc"]
     assert "no better than always naming the largest class" in outcome.stderr
+
+
+def test_a_rate_that_leads_nowhere_is_named(cli: Cli, tables: Any, tmp_path: Path) -> None:
+    outcome = cli("train", "--data", tables.three, "--target", "kind", "-m", 5, "--iterations", 4,
+                  "--learning-rate", "1e300", "--out", tmp_path / "run")  # fmt: skip
+    assert outcome.code == 1
+    assert "smaller --learning-rate" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
 
 
 def test_a_nearly_singular_kernel_matrix_is_met_by_more_jitter(cli: Cli, tables: Any, tmp_path: Path) -> None:

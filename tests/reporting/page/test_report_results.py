@@ -302,7 +302,7 @@ def test_the_committed_results_make_a_page(cli: Cli, here: Path) -> None:
     committed = Path(__file__).resolve().parents[3] / "results"
     page = made(cli, committed, "--out", here / "page.html")
     tables = Tables(page).tables
-    assert len(tables["cell-table"]) > 20
+    assert len(tables["cell-table"]) > 1
     assert "bench-steps-0" in tables
     assert str(committed.parent) not in page
 
