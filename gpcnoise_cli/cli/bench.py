@@ -143,6 +143,9 @@ def memory(
 
 
 def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
+    from gpcnoise_cli.runtime import load_tensorflow
+
+    load_tensorflow()  # first, and without its notices: the modules below import it
     from gpcnoise_cli.experiments.bench.case import STANDARD_CASES
     from gpcnoise_cli.experiments.bench.gpytorch_client import HOW_TO_GET_IT, find_gpytorch
     from gpcnoise_cli.experiments.bench.growth import AXES, BASE, EFFORT, QUICK_AXES, measure_growth

@@ -17,7 +17,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
+
+# Blocks of fewer rows are not worth the calls.
+SMALLEST_HALF = 32
 
 
 class Marginals(NamedTuple):
@@ -46,6 +50,22 @@ def inverse_of_triangular(L: tf.Tensor) -> tf.Tensor:
     return tf.linalg.triangular_solve(L, tf.eye(tf.shape(L)[-1], batch_shape=tf.shape(L)[:-2], dtype=L.dtype))
 
 
+def inverse_cholesky(K: tf.Tensor) -> tf.Tensor:
+    """L⁻¹ for a (batch of) positive definite K = LLᵀ.
+
+    TensorFlow factorises and solves on one core; by halves, most of the work becomes products, which use them all.
+    """
+    h = K.shape[-1] // 2
+    if h < SMALLEST_HALF:
+        return inverse_of_triangular(tf.linalg.cholesky(K))
+    upper = inverse_of_triangular(tf.linalg.cholesky(K[..., :h, :h]))
+    left = tf.matmul(K[..., h:, :h], upper, transpose_b=True)  # the lower left block of L
+    lower = inverse_of_triangular(tf.linalg.cholesky(K[..., h:, h:] - tf.matmul(left, left, transpose_b=True)))
+    corner = -tf.matmul(lower, tf.matmul(left, upper))
+    above = tf.concat([upper, tf.zeros_like(tf.linalg.matrix_transpose(corner))], axis=-1)
+    return tf.concat([above, tf.concat([corner, lower], axis=-1)], axis=-2)
+
+
 def covariance_offset(q_sqrt: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
     """P_c = S^c − I from the Cholesky factors of S^c, in `dtype`."""
     root = tf.cast(q_sqrt, dtype)
@@ -56,7 +76,7 @@ def covariance_offset(q_sqrt: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
 def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tensor, P: tf.Tensor) -> Marginals:
     """Means and variances of every class at every row of K_nm; P is [C, m, m] in the dtype of K_nm."""
     work = K_nm.dtype
-    L_inverse = inverse_of_triangular(tf.linalg.cholesky(K_mm))
+    L_inverse = inverse_cholesky(K_mm)
     A = _times_lower_transposed(K_nm, tf.cast(L_inverse, work))
     num_classes, m = P.shape[0], P.shape[1]
     PA = tf.reshape(tf.matmul(A, tf.reshape(P, [num_classes * m, m]), transpose_b=True), [-1, num_classes, m])
@@ -74,10 +94,9 @@ def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tenso
     d_S = weighted_squares(A, d_nu)
     d_K_nm = _times_lower(d_A, tf.cast(L_inverse, work))
     d_q_mu = tf.matmul(A, d_mu, transpose_a=True)
-    inner = _lower_half(-tf.cast(_gradient_times_transpose(forward, q_mu, d_A, d_S, d_q_mu), exact))
+    inner = _half_of_lower_half(-tf.cast(_gradient_times_transpose(forward, q_mu, d_A, d_S, d_q_mu), exact))
     outer = _times_lower(tf.transpose(_times_lower(inner, L_inverse)), L_inverse)
-    d_K_mm = (outer + tf.transpose(outer)) / 2
-    return Adjoints(d_K_mm, d_K_nm, tf.reduce_sum(d_nu, axis=1), d_q_mu, d_S)
+    return Adjoints(outer + tf.transpose(outer), d_K_nm, tf.reduce_sum(d_nu, axis=1), d_q_mu, d_S)
 
 
 def weighted_squares(A: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
@@ -131,10 +150,10 @@ def _gradient_times_transpose(
     return 2 * tf.reduce_sum(tf.matmul(forward.P, d_S), axis=0) + through_mean
 
 
-def _lower_half(M: tf.Tensor) -> tf.Tensor:
-    """Φ: the lower triangle with its diagonal halved."""
-    lower = tf.linalg.band_part(M, -1, 0)
-    return tf.linalg.set_diag(lower, tf.linalg.diag_part(lower) / 2)
+def _half_of_lower_half(M: tf.Tensor) -> tf.Tensor:
+    """½Φ(M), Φ taking the lower triangle and halving the diagonal; the ½ is that of the symmetric part."""
+    m = M.shape[0]
+    return M * tf.constant(np.tri(m) / 2 - np.eye(m) / 4, M.dtype)
 
 
 @tf.custom_gradient

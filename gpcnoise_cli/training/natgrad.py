@@ -19,7 +19,7 @@ import tensorflow as tf
 
 from gpcnoise_cli.config.schema import OptimizerConfig
 from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
-from gpcnoise_cli.models.conditional import adjoint, inverse_of_triangular, marginals
+from gpcnoise_cli.models.conditional import adjoint, inverse_cholesky, marginals
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.optimizers import Optimizer, when_finite
@@ -49,7 +49,7 @@ class NaturalOptimizer(Optimizer):
         precision = tf.linalg.inv(tf.matmul(q_sqrt, q_sqrt, transpose_b=True))
         self.precision = tf.Variable(precision, trainable=False)
         # With Λ = R Rᵀ, the variable is R⁻¹, so that S = R⁻ᵀ R⁻¹.
-        self.root_inverse = tf.Variable(inverse_of_triangular(tf.linalg.cholesky(precision)), trainable=False)
+        self.root_inverse = tf.Variable(inverse_cholesky(precision), trainable=False)
         self.halvings = tf.Variable(0.0, dtype=tf.float64, trainable=False)
         self.of_likelihood = list(model.likelihood.trainable_variables)
         self.of_kernel = list(model.kernel.trainable_variables)
@@ -179,7 +179,7 @@ class NaturalOptimizer(Optimizer):
         if not self.concave:
             bent = tf.matmul(moved, self.root_inverse, transpose_b=True)
             moved = (self.precision + tf.matmul(bent, bent, transpose_b=True)) / 2
-        root_inverse = inverse_of_triangular(tf.linalg.cholesky(moved))
+        root_inverse = inverse_cholesky(moved)
         pull = tf.transpose(tf.cast(d_q_mu, exact) - q_mu)[:, :, None]
         shift = rho * tf.matmul(root_inverse, pull)  # its length is that of the mean's step Δ, √(Δᵀ Λ Δ)
         if not self.concave:

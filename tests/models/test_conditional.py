@@ -16,6 +16,7 @@ from gpcnoise_cli.models.conditional import (
     adjoint,
     covariance_offset,
     fused_marginals,
+    inverse_cholesky,
     inverse_of_triangular,
     marginals,
 )
@@ -133,6 +134,17 @@ def test_float32_blocks_beside_a_float64_kernel_matrix_come_close_to_float64() -
     assert [g.dtype for g in slopes] == [tf.float64, tf.float32, tf.float32, tf.float64, tf.float64]
     for low, high in zip(slopes, tape_gradients(lambda x: fused_marginals(*x), x, d_mu, d_nu), strict=True):
         assert_allclose(low, high, rtol=1e-3, atol=1e-4 * np.max(np.abs(high)))
+
+
+@pytest.mark.parametrize("m", [1, 2, 63, 64, 65, 130])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_the_inverse_of_a_cholesky_factor_by_halves(batch: tuple[int, ...], m: int) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(*batch, m, 3))
+    K = np.exp(-0.5 * np.square(points[..., :, None, :] - points[..., None, :, :]).sum(-1)) + 1e-4 * np.eye(m)
+    found = inverse_cholesky(tf.constant(K)).numpy()
+    assert_allclose(found, np.linalg.inv(np.linalg.cholesky(K)), rtol=1e-9, atol=1e-9)
+    assert np.all(np.triu(found, 1) == 0.0)
 
 
 @pytest.mark.parametrize("batch", [(), (3,)])
