@@ -14,7 +14,8 @@ from gpcnoise_cli.experiments.bench.case import STANDARD_CASES, Case, synthetic
 from gpcnoise_cli.experiments.bench.gpytorch_client import PYTHON_VARIABLE, find_gpytorch
 from gpcnoise_cli.experiments.bench.growth import Axis, exponent
 from gpcnoise_cli.experiments.bench.interleave import Effort, interleave, ratio, spread
-from gpcnoise_cli.experiments.bench.quality import compare, read_kept
+from gpcnoise_cli.experiments.bench.kept import read_kept
+from gpcnoise_cli.experiments.bench.quality import FILE, compare
 from gpcnoise_cli.experiments.bench.systems import Gemm, engine, stock
 
 BINARY = Case(C=1, d=3, inducing=8, batch_size=32, rows=100, likelihood="probit")
@@ -143,4 +144,4 @@ def test_a_quality_that_is_never_reached_is_none() -> None:
 def test_a_damaged_quality_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "quality.json").write_text("{")
     with pytest.raises(GpcnoiseError, match="damaged"):
-        read_kept(tmp_path)
+        read_kept(tmp_path / FILE)

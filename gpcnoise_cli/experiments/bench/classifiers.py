@@ -7,7 +7,6 @@ filed as soon as it is measured, and a later call measures only what is missing.
 
 from __future__ import annotations
 
-import json
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -18,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
+from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.evaluation.metrics import evaluate
-from gpcnoise_cli.files import write_text
+from gpcnoise_cli.experiments.bench.kept import read_kept, write_kept
 
 DATASETS = ("digits", "breast-cancer", "wine", "iris")
 FILE = "classifiers.json"
@@ -83,7 +82,7 @@ def measure_classifiers(
     for name, table in tables.items():
         for label, classifier in classifiers().items():
             settings = {"classifier": " ".join(repr(classifier).split()), "folds": folds, "seed": SEED}
-            kept = read_kept(folder)  # anew each time: another process may have added to it meanwhile
+            kept = read_kept(folder / FILE)  # anew each time: another process may have added to it meanwhile
             record = kept.get(name, {}).get(label)
             missing = fresh or record is None or record["settings"] != settings
             if missing and only_kept:
@@ -95,20 +94,9 @@ def measure_classifiers(
                     scores.append(_score(table, classifier, train, test))
                 record = {"settings": settings, **_columns(scores), "machine": dict(machine)}
                 kept.setdefault(name, {})[label] = record
-                write_text(folder / FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+                write_kept(folder / FILE, kept)
             wanted.setdefault(name, {})[label] = record
     return wanted
-
-
-def read_kept(folder: Path) -> dict[str, dict[str, Any]]:
-    """What earlier calls left in `folder`."""
-    path = folder / FILE
-    if not path.exists():
-        return {}
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError as error:
-        raise GpcnoiseError(f"{path} is damaged ({error}); remove it to measure anew.") from error
 
 
 def _check_folds(folds: int, tables: Mapping[str, Table]) -> None:

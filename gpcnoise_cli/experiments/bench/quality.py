@@ -11,7 +11,6 @@ Each data set is filed as soon as it is measured, and a later call measures only
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,14 +19,13 @@ from typing import Any
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.experiments.bench.case import Case, synthetic
 from gpcnoise_cli.experiments.bench.interleave import Effort, interleave, ratio, spread
+from gpcnoise_cli.experiments.bench.kept import read_kept, write_kept
 from gpcnoise_cli.experiments.bench.systems import engine, stock
 from gpcnoise_cli.experiments.cell import Cell, digest_of
 from gpcnoise_cli.experiments.compute import compute_cell
 from gpcnoise_cli.experiments.provenance import available_cores
-from gpcnoise_cli.files import write_text
 from gpcnoise_cli.likelihoods.registry import num_latent_functions
 from gpcnoise_cli.training.events import TrainingEvents
 
@@ -78,7 +76,7 @@ def measure_quality(
     """The records of all the data sets asked for, by name; what `folder` has with the same settings is not repeated."""
     events = events or TrainingEvents()
     folder.mkdir(parents=True, exist_ok=True)
-    kept = read_kept(folder)
+    kept = read_kept(folder / FILE)
     wanted = {}
     for dataset in request.datasets:
         name = request.name(dataset)
@@ -101,8 +99,8 @@ def measure_quality(
                 ).record
             events.message(f"{dataset}: timing the steps of stock GPflow")
             record = {**compare(runs, _step_times(runs["paper"], effort)), "digest": digest, "machine": dict(machine)}
-            kept = {**read_kept(folder), name: record}  # another process may have added to it meanwhile
-            write_text(folder / FILE, json.dumps(kept, indent=1, ensure_ascii=False) + "\n")
+            kept = {**read_kept(folder / FILE), name: record}  # another process may have added to it meanwhile
+            write_kept(folder / FILE, kept)
             for preset in configs:
                 shutil.rmtree(_scratch(folder, dataset, preset, digest[preset]), ignore_errors=True)
         wanted[name] = kept[name]
@@ -115,17 +113,6 @@ def _scratch(folder: Path, dataset: str, preset: str, digest: str) -> Path:
     unfinished.mkdir(exist_ok=True)
     (unfinished / ".gitignore").write_text("*\n", encoding="utf-8")
     return unfinished / f"{dataset}-{preset}-{digest}"
-
-
-def read_kept(folder: Path) -> dict[str, dict[str, Any]]:
-    """What earlier calls left in `folder`."""
-    path = folder / FILE
-    if not path.exists():
-        return {}
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except ValueError as error:
-        raise GpcnoiseError(f"{path} is damaged ({error}); remove it to measure anew.") from error
 
 
 def compare(runs: Mapping[str, dict[str, Any]], times: Mapping[str, Any]) -> dict[str, Any]:
