@@ -29,7 +29,18 @@ def growth_figure(points: Sequence[Mapping[str, Any]], note: str = "") -> Figure
             panel.fill_between(values, low, high, color=look(index).colour, alpha=0.2, linewidth=0)
         panel.set_xscale("log")
         panel.set_yscale("log")
+        # A mark at each measured size: a logarithmic axis of one decade would fill up with 2×10², 3×10², …
+        panel.set_xticks(values, labels=[_counted(value) for value in values])
+        panel.set_xticks([], minor=True)
         label_axes(panel, x=_SIZES[symbol])
     panels[0].set_ylabel("ms per step")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
+
+
+def _counted(value: int) -> str:
+    """A size in few characters: 300, 10k, 2M."""
+    for unit, letter in ((1_000_000, "M"), (1_000, "k")):
+        if value % unit == 0:
+            return f"{value // unit}{letter}"
+    return str(value)
