@@ -7,7 +7,7 @@ matrix product. In the code the rows of the minibatch come first: its A is the t
 The adjoint keeps P_c A: it yields ∂A without a further product, and A diag(∂ν^c) Aᵀ, which is both the gradient in S^c
 and the curvature that a natural-gradient step needs. Nothing is differentiated through the Cholesky factor: with ∂A
 known, ∂K_mm = sym(L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹), Φ taking the lower triangle and halving the diagonal. Triangular and symmetric
-matrices are multiplied in halves, which saves a quarter of each product.
+matrices are multiplied in halves, which saves a quarter of each product or more.
 
 The m×m work is done in the dtype of K_mm, the m×B work in the dtype of K_nm; `mixed` precision is float64 for the
 first and float32 for the second. docs/performance.md derives the formulas.
@@ -95,8 +95,7 @@ def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tenso
     d_K_nm = _times_lower(d_A, tf.cast(L_inverse, work))
     d_q_mu = tf.matmul(A, d_mu, transpose_a=True)
     inner = _half_of_lower_half(-tf.cast(_gradient_times_transpose(forward, q_mu, d_A, d_S, d_q_mu), exact))
-    outer = _times_lower(tf.transpose(_times_lower(inner, L_inverse)), L_inverse)
-    return Adjoints(outer + tf.transpose(outer), d_K_nm, tf.reduce_sum(d_nu, axis=1), d_q_mu, d_S)
+    return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=1), d_q_mu, d_S)
 
 
 def weighted_squares(A: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
@@ -136,6 +135,21 @@ def _times_lower_transposed(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
     h = L.shape[0] // 2
     left = tf.matmul(M[:, :h], L[:h, :h], transpose_b=True)
     return tf.concat([left, tf.matmul(M, L[h:], transpose_b=True)], axis=1)
+
+
+def _between(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
+    """Lᵀ(M + Mᵀ)L for lower triangular M and L: nine products of halves, where sixteen would include empty corners."""
+    h = L.shape[0] // 2
+    # The blocks of ML, lower triangular again.
+    upper_left = tf.matmul(M[:h, :h], L[:h, :h])
+    lower_left = tf.matmul(M[h:], L[:, :h])
+    lower_right = tf.matmul(M[h:, h:], L[h:, h:])
+    # Those of (ML)ᵀL, each added to its mirror image.
+    first = tf.matmul(tf.concat([upper_left, lower_left], axis=0), L[:, :h], transpose_a=True)
+    last = tf.matmul(lower_right, L[h:, h:], transpose_a=True)
+    corner = tf.matmul(L[h:, :h], lower_right, transpose_a=True) + tf.matmul(lower_left, L[h:, h:], transpose_a=True)
+    above = tf.concat([first + tf.transpose(first), corner], axis=1)
+    return tf.concat([above, tf.concat([tf.transpose(corner), last + tf.transpose(last)], axis=1)], axis=0)
 
 
 def _gradient_times_transpose(
