@@ -6,8 +6,8 @@ matrix product. In the code the rows of the minibatch come first: its A is the t
 
 The adjoint keeps P_c A: it yields ∂A without a further product, and A diag(∂ν^c) Aᵀ, which is both the gradient in S^c
 and the curvature that a natural-gradient step needs. Nothing is differentiated through the Cholesky factor: with ∂A
-known, ∂K_mm = sym(L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹), Φ taking the lower triangle and halving the diagonal. Triangular and symmetric
-matrices are multiplied in halves, which saves a quarter of each product or more.
+known, ∂K_mm = L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹, Φ taking the lower triangle and halving the diagonal; K_mm being symmetric, only the
+symmetric part of that counts. Where it pays, triangular and symmetric m×m matrices are multiplied in halves.
 
 The m×m work is done in the dtype of K_mm, the m×B work in the dtype of K_nm; `mixed` precision is float64 for the
 first and float32 for the second. docs/performance.md derives the formulas.
@@ -38,7 +38,7 @@ class Marginals(NamedTuple):
 class Adjoints(NamedTuple):
     """Derivatives of a scalar, given its derivatives in μ and ν."""
 
-    K_mm: tf.Tensor  # [m, m]
+    K_mm: tf.Tensor  # [m, m]; only its symmetric part counts
     K_nm: tf.Tensor  # [B, m]
     k_diag: tf.Tensor  # [B]
     q_mu: tf.Tensor  # [m, C], in the dtype of K_nm
@@ -69,7 +69,12 @@ def inverse_cholesky(K: tf.Tensor) -> tf.Tensor:
 def covariance_offset(q_sqrt: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
     """P_c = S^c − I from the Cholesky factors of S^c, in `dtype`."""
     root = tf.cast(q_sqrt, dtype)
-    S = tf.matmul(root, root, transpose_b=True)
+    h = root.shape[-1] // 2
+    upper, lower = root[..., :h, :h], root[..., h:, :]
+    corner = tf.matmul(lower[..., :h], upper, transpose_b=True)
+    above = tf.concat([tf.matmul(upper, upper, transpose_b=True), tf.linalg.matrix_transpose(corner)], axis=-1)
+    below = tf.concat([corner, tf.matmul(lower, lower, transpose_b=True)], axis=-1)
+    S = tf.concat([above, below], axis=-2)
     return tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1)
 
 
@@ -77,7 +82,7 @@ def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tens
     """Means and variances of every class at every row of K_nm; P is [C, m, m] in the dtype of K_nm."""
     work = K_nm.dtype
     L_inverse = inverse_cholesky(K_mm)
-    A = _times_lower_transposed(K_nm, tf.cast(L_inverse, work))
+    A = tf.matmul(K_nm, tf.cast(L_inverse, work), transpose_b=True)
     num_classes, m = P.shape[0], P.shape[1]
     PA = tf.reshape(tf.matmul(A, tf.reshape(P, [num_classes * m, m]), transpose_b=True), [-1, num_classes, m])
     mu = tf.matmul(A, tf.cast(q_mu, work))
@@ -92,9 +97,9 @@ def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tenso
     work, exact = A.dtype, L_inverse.dtype
     d_A = _sum_over_classes(2 * d_nu, PA) + _outer_products(d_mu, tf.cast(q_mu, work))
     d_S = weighted_squares(A, d_nu)
-    d_K_nm = _times_lower(d_A, tf.cast(L_inverse, work))
+    d_K_nm = tf.matmul(d_A, tf.cast(L_inverse, work))
     d_q_mu = tf.matmul(A, d_mu, transpose_a=True)
-    inner = _half_of_lower_half(-tf.cast(_gradient_times_transpose(forward, q_mu, d_A, d_S, d_q_mu), exact))
+    inner = _lower_half(-tf.cast(_gradient_times_transpose(forward, q_mu, d_A, d_S, d_q_mu), exact))
     return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=1), d_q_mu, d_S)
 
 
@@ -124,32 +129,16 @@ def _outer_products(d_mu: tf.Tensor, q_mu: tf.Tensor) -> tf.Tensor:
     return d_mu * q_mu[:, 0] if d_mu.shape[1] == 1 else tf.matmul(d_mu, q_mu, transpose_b=True)
 
 
-def _times_lower(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
-    """M L for lower triangular L, without the quarter of the products that meets its empty corner."""
-    h = L.shape[0] // 2
-    return tf.concat([tf.matmul(M, L[:, :h]), tf.matmul(M[:, h:], L[h:, h:])], axis=1)
-
-
-def _times_lower_transposed(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
-    """M Lᵀ for lower triangular L, likewise."""
-    h = L.shape[0] // 2
-    left = tf.matmul(M[:, :h], L[:h, :h], transpose_b=True)
-    return tf.concat([left, tf.matmul(M, L[h:], transpose_b=True)], axis=1)
-
-
 def _between(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
-    """Lᵀ(M + Mᵀ)L for lower triangular M and L: nine products of halves, where sixteen would include empty corners."""
+    """LᵀMᵀL for lower triangular M and L: nine products of halves, where sixteen would include empty corners."""
     h = L.shape[0] // 2
     # The blocks of ML, lower triangular again.
     upper_left = tf.matmul(M[:h, :h], L[:h, :h])
     lower_left = tf.matmul(M[h:], L[:, :h])
     lower_right = tf.matmul(M[h:, h:], L[h:, h:])
-    # Those of (ML)ᵀL, each added to its mirror image.
-    first = tf.matmul(tf.concat([upper_left, lower_left], axis=0), L[:, :h], transpose_a=True)
-    last = tf.matmul(lower_right, L[h:, h:], transpose_a=True)
-    corner = tf.matmul(L[h:, :h], lower_right, transpose_a=True) + tf.matmul(lower_left, L[h:, h:], transpose_a=True)
-    above = tf.concat([first + tf.transpose(first), corner], axis=1)
-    return tf.concat([above, tf.concat([tf.transpose(corner), last + tf.transpose(last)], axis=1)], axis=0)
+    left = tf.matmul(tf.concat([upper_left, lower_left], axis=0), L[:, :h], transpose_a=True)
+    above = tf.concat([left, tf.matmul(lower_left, L[h:, h:], transpose_a=True)], axis=1)
+    return tf.concat([above, tf.matmul(lower_right, L[h:], transpose_a=True)], axis=0)
 
 
 def _gradient_times_transpose(
@@ -164,10 +153,18 @@ def _gradient_times_transpose(
     return 2 * tf.reduce_sum(tf.matmul(forward.P, d_S), axis=0) + through_mean
 
 
-def _half_of_lower_half(M: tf.Tensor) -> tf.Tensor:
-    """½Φ(M), Φ taking the lower triangle and halving the diagonal; the ½ is that of the symmetric part."""
+def _lower_half(M: tf.Tensor) -> tf.Tensor:
+    """Φ(M): the lower triangle with half of the diagonal."""
     m = M.shape[0]
-    return M * tf.constant(np.tri(m) / 2 - np.eye(m) / 4, M.dtype)
+    return M * tf.constant(np.tri(m) - np.eye(m) / 2, M.dtype)
+
+
+def _gradient_in_root(d_S: tf.Tensor, root: tf.Tensor) -> tf.Tensor:
+    """2 tril(∂S^c R_c): [C, m, m] for lower triangular R_c."""
+    h = root.shape[-1] // 2
+    right = tf.matmul(d_S[:, h:, h:], root[:, h:, h:])
+    right = tf.concat([tf.zeros_like(root[:, :h, h:]), right], axis=-2)
+    return 2 * tf.linalg.band_part(tf.concat([tf.matmul(d_S, root[:, :, :h]), right], axis=-1), -1, 0)
 
 
 @tf.custom_gradient
@@ -178,7 +175,7 @@ def fused_marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: t
 
     def gradient(d_mu: tf.Tensor, d_nu: tf.Tensor) -> tuple[tf.Tensor, ...]:
         back = adjoint(forward, q_mu, d_mu, d_nu)
-        d_root = 2 * tf.linalg.band_part(tf.matmul(back.S, tf.cast(q_sqrt, work)), -1, 0)
+        d_root = _gradient_in_root(back.S, tf.cast(q_sqrt, work))
         return back.K_mm, back.K_nm, back.k_diag, tf.cast(back.q_mu, q_mu.dtype), tf.cast(d_root, q_sqrt.dtype)
 
     return (forward.mu, forward.nu), gradient
