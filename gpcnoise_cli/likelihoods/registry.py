@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 DELTA_MODES = ("free", "fixed", "optimal")
 DELTA_PRIORS = ("none", "beta")
 DEFAULT_QUADRATURE_POINTS = 20
-DEFAULT_PREDICTION_DRAWS = 512
+DEFAULT_PREDICTION_DRAWS = 1000
 
 
 @dataclass(frozen=True)
