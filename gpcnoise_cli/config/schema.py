@@ -42,6 +42,7 @@ class KernelConfig:
     lengthscale_start: str = MISSING  # paper: 0.1√d | data: median distance
     lengthscale: float | None = None  # an explicit start instead
     variance: float = 5.0
+    log_scale: bool = False  # optimise variance and lengthscales by their logarithms
 
 
 @dataclass

@@ -41,7 +41,12 @@ def assemble(
 
     def kernel() -> gpflow.kernels.Kernel:
         return build_kernel(
-            config.kernel.name, d, lengthscale=lengthscale, variance=config.kernel.variance, ard=config.kernel.ard
+            config.kernel.name,
+            d,
+            lengthscale=lengthscale,
+            variance=config.kernel.variance,
+            ard=config.kernel.ard,
+            log_scale=config.kernel.log_scale,
         )
 
     with precision_context(config.runtime.precision):

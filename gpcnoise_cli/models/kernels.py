@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import gpflow
@@ -59,11 +60,20 @@ KERNELS: dict[str, Callable[[Lengthscales, float, int], Kernel]] = {
 }
 
 
-def build_kernel(name: str, d: int, *, lengthscale: float, variance: float = 5.0, ard: bool = False) -> Kernel:
-    """One kernel on `d` inputs, every lengthscale starting at `lengthscale`."""
+def build_kernel(
+    name: str, d: int, *, lengthscale: float, variance: float = 5.0, ard: bool = False, log_scale: bool = False
+) -> Kernel:
+    """One kernel on `d` inputs, every lengthscale starting at `lengthscale`.
+
+    With `log_scale` an optimizer's step changes a parameter by a part of itself. GPflow's usual softplus is the
+    identity for large values, so that a variance on its way to 400 would crawl there.
+    """
     if name not in KERNELS:
         raise unknown_choice("kernel", name, KERNELS)
-    return KERNELS[name](np.full(d, lengthscale) if ard else np.float64(lengthscale), variance, d)
+    lengthscales = np.full(d, lengthscale) if ard else np.float64(lengthscale)
+    bijector = "exp" if log_scale else "softplus"
+    with gpflow.config.as_context(replace(gpflow.config.config(), positive_bijector=bijector)):
+        return KERNELS[name](lengthscales, variance, d)
 
 
 def start_lengthscale(start: str, X: np.ndarray, seed: int = 0) -> float:

@@ -85,3 +85,23 @@ def test_delta_and_noise_come_from_the_configuration(split: Callable[..., Split]
     assert model.delta_value() == pytest.approx(0.05, rel=1e-12)
     assert not model.likelihood.trainable_variables
     assert build_model(compose(["likelihood=softmax", "inducing=4"]), split(3).X_train, 3).delta_value() is None
+
+
+@pytest.mark.parametrize("name", ["rbf", "matern32", "matern52", "matern52+rbf"])
+def test_on_the_log_scale_a_step_is_a_part_of_the_value(split: Callable[..., Split], name: str) -> None:
+    X = split(3).X_train
+    for log_scale in (True, False):
+        overrides = ["likelihood=probit", f"kernel={name}", "inducing=4", f"kernel.log_scale={log_scale}"]
+        for parameter in build_model(compose([*overrides, "kernel.variance=50"]), X, 3).kernel.trainable_parameters:
+            before = float(parameter.numpy())
+            parameter.unconstrained_variable.assign_add(0.1)
+            moved = before * np.exp(0.1) if log_scale else np.logaddexp(0, np.log(np.expm1(before)) + 0.1)
+            assert_allclose(parameter.numpy(), moved)
+
+
+def test_only_the_fast_softmax_moves_its_kernel_by_logarithms() -> None:
+    def log_scale(preset: str, likelihood: str) -> bool:
+        return compose([f"experiment={preset}", f"likelihood={likelihood}"]).kernel.log_scale
+
+    assert log_scale("fast", "softmax")
+    assert not any(log_scale(*pair) for pair in (("paper", "softmax"), ("fast", "step"), ("fast", "probit")))
