@@ -75,6 +75,9 @@ def quality(
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
+        from gpcnoise_cli.runtime import load_tensorflow
+
+        load_tensorflow()  # first, and without its notices: the modules below import it
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.experiments.bench.quality import DATASETS, Request, measure_quality
         from gpcnoise_cli.training.trainer import Interrupted

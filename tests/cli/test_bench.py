@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -93,3 +96,14 @@ def test_wrong_usage_is_one_sentence(cli: Cli, arguments: tuple[str, ...], words
     code, stdout, stderr = cli(*arguments, *(("--out", tmp_path) if arguments[1] == "quality" else ()))
     assert (code, stdout) == (2, "")
     assert words in stderr
+
+
+def test_tensorflow_starts_without_its_notices(tmp_path: Path) -> None:
+    code = "from gpcnoise_cli.cli.main import run; run()"
+    command = [sys.executable, "-c", code, "bench", "quality", "--dataset", "nowhere", "--out", str(tmp_path)]
+    environment = {key: value for key, value in os.environ.items() if key != "TF_CPP_MIN_LOG_LEVEL"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+    *before, last = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert last.startswith("gpcnoise: error: ")
+    assert not [line for line in before if "this machine is busy" not in line]
