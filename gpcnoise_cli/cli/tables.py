@@ -25,6 +25,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+PRESETS = ("paper", "fast")
 KINDS = ("acc", "nll", "averages", "kernel", "ranks")
 FORMATS = ("terminal", "markdown", "latex", "csv")
 
@@ -32,7 +33,7 @@ FORMATS = ("terminal", "markdown", "latex", "csv")
 @app.command()
 def uci(
     kernel: Annotated[str, typer.Option("--kernel", help="Whose results: rbf or matern52+rbf.")] = "rbf",
-    preset: Annotated[str, typer.Option("--preset", help="Whose results: paper or fast.")] = "paper",
+    preset: Annotated[str, typer.Option("--preset", help="paper, fast, or paper,fast to compare.")] = "paper",
     protocol: Annotated[str, typer.Option("--protocol", help="paper, clean, or paper,clean to compare.")] = "paper",
     only: Annotated[
         str | None, typer.Option("--only", help=f"Of {', '.join(KINDS)}. Default: all that there are results for.")
@@ -58,15 +59,23 @@ def uci(
     Example: gpcnoise tables uci --against paper --format markdown
     """
     from gpcnoise_cli.experiments.grid import parse_names
+    from gpcnoise_cli.experiments.uci import RESULTS
     from gpcnoise_cli.reporting.measured import collect
     from gpcnoise_cli.reporting.uci_ranks import comparisons
 
     kinds = parse_names(only) if only is not None else KINDS
-    protocols = parse_names(protocol)
+    presets, protocols = parse_names(preset), parse_names(protocol)
     _check("table", kinds, KINDS)
     _check("format", (format,), FORMATS)
+    _check("preset", presets, PRESETS)
     _check("protocol", protocols, ("paper", "clean"))
     _check("--against", (against or "paper",), ("paper",))
+    if len(presets) > 1:
+        if against or diagram:
+            raise UsageError("--against and --diagram take the results of one preset; choose --preset paper or fast.")
+        base = results or RESULTS
+        _finish(_presets_beside(kinds, base, kernel, protocols), {}, format, out, json, base)
+        return
     folder = results_folder(results, preset, protocols)
     measured = [collect(folder, name, kernel) for name in protocols]
     sums = [collect(folder, name, "matern52+rbf") for name in protocols] if "kernel" in kinds else []
@@ -79,12 +88,44 @@ def uci(
     found = {(one.protocol, metric): comparisons(metric, one) for one in measured for metric in ("acc", "nll")}
     if diagram is not None:
         _draw(diagram, found[protocols[0], "nll"], f"nll, {kernel} kernel, protocol {protocols[0]}")
+    _finish(tables, found, format, out, json, folder)
+
+
+def _finish(
+    tables: list[Table],
+    found: dict[tuple[str, str], dict[str, Comparison]],
+    format: str,
+    out: Path | None,
+    json: bool,
+    folder: Path,
+) -> None:
+    """Write the tables where that is asked for, and print them."""
     if out is not None:
         _write(out, tables, found)
     if json:
         emit_json({"folder": str(folder), "tables": [_plain(table) for table in tables]})
     else:
         print_tables(tables, format)
+
+
+def _presets_beside(kinds: tuple[str, ...], base: Path, kernel: str, protocols: tuple[str, ...]) -> list[Table]:
+    """The figures of both presets, for each protocol that has any of both."""
+    from gpcnoise_cli.experiments.uci import folder_name
+    from gpcnoise_cli.reporting.measured import collect
+    from gpcnoise_cli.reporting.uci_comparisons import presets_table
+
+    tables: list[Table] = []
+    for protocol in protocols:
+        paper, fast = (collect(base / folder_name(preset, {}), protocol, kernel) for preset in PRESETS)
+        if paper and fast:
+            found = [presets_table(metric, paper, fast) for metric in ("acc", "nll") if metric in kinds]
+            tables += [replace(table, name=f"{table.name}-{protocol}") for table in found]
+    if not tables:
+        raise UsageError(
+            f"{base} has no results of both presets for kernel {kernel} and protocol "
+            f"{' or '.join(protocols)}; compute some by: gpcnoise reproduce uci --preset fast."
+        )
+    return tables
 
 
 def results_folder(results: Path | None, preset: str, protocols: tuple[str, ...]) -> Path:

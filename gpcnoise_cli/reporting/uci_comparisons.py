@@ -60,8 +60,21 @@ def presets_table(metric: str, paper: Measured, fast: Measured) -> Table:
     """The same methods with the paper's settings and with the fast ones."""
     table = _side_by_side(metric, {"paper": paper, "fast": fast})
     what = f"{TITLES[metric]}: preset paper and preset fast, {paper.kernel} kernel, protocol {paper.protocol}"
-    notes = tuple(dict.fromkeys((_LEAKS, *paper.notes, *fast.notes)))
+    notes = tuple(dict.fromkeys((*_extremes(metric, paper, fast), _LEAKS, *paper.notes, *fast.notes)))
     return replace(table, name=f"uci-{metric}-presets", title=what, notes=notes)
+
+
+def _extremes(metric: str, paper: Measured, fast: Measured) -> tuple[str, ...]:
+    """The differences furthest to either side, in words."""
+    both = [key for key in paper.figures if key[0] == metric and key in fast.figures]
+    if not both:
+        return ()
+    ordered = sorted((fast.figures[key].mean - paper.figures[key].mean, *key[1:]) for key in both)
+    least, most = (
+        f"{diff:+.{DIGITS[metric]}f} ({dataset}, {method})" for diff, dataset, method in (ordered[0], ordered[-1])
+    )
+    sets = len({dataset for _, dataset, _ in ordered})
+    return (f"fast minus paper: from {least} to {most}; {len(both)} figures of {sets} sets.",)
 
 
 def _side_by_side(metric: str, sides: Mapping[str, Measured]) -> Table:

@@ -73,6 +73,22 @@ def test_protocols_next_to_each_other(cli: Cli) -> None:
     assert clean.split()[2] == "10"  # one feature fewer: the row number
 
 
+def test_presets_next_to_each_other(cli: Cli, tmp_path: Path) -> None:
+    write_cells(tmp_path / "results/uci-fast", "paper", "rbf", 1, shift=2)
+    magic = tmp_path / "results/uci-fast/paper/rbf/magic/step/split-00.json"
+    magic.write_text(magic.read_text().replace('"acc": 101.89', '"acc": 99.39'))
+    code, stdout, _ = cli("tables", "uci", "--preset", "paper,fast", "--only", "acc")
+    assert code == 0
+    assert max(map(len, stdout.splitlines())) <= 120
+    magic_line, adult_line = (
+        next(line for line in stdout.splitlines() if line.startswith(name)) for name in ("magic", "adult")
+    )
+    assert magic_line.split()[2:5] == ["99.89", "99.39", "-0.50"]
+    assert adult_line.split()[3] == "+2.00"
+    assert "fast minus paper: from -0.50 (magic, GPC-I) to +2.00 (" in stdout
+    assert "; 66 figures of 18 sets." in stdout
+
+
 @pytest.mark.parametrize("format", ["markdown", "latex", "csv"])
 def test_other_formats(cli: Cli, format: str) -> None:
     code, stdout, _ = cli("tables", "uci", "--only", "nll", "--format", format)
@@ -113,6 +129,9 @@ def test_a_ledger_may_be_named_itself(cli: Cli, results: Path, tmp_path: Path) -
     ("arguments", "words"),
     [
         (["--preset", "fast"], "results/uci-fast has no results"),
+        (["--preset", "paper,fast"], "has no results of both presets"),
+        (["--preset", "paper,fast", "--against", "paper"], "take the results of one preset"),
+        (["--preset", "slow"], "unknown preset 'slow'"),
         (["--kernel", "matern32"], "has no results for kernel matern32"),
         (["--protocol", "dirty"], "unknown protocol 'dirty'"),
         (["--only", "figures"], "unknown table 'figures'"),
