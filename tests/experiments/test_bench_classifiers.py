@@ -12,6 +12,8 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
+from gpcnoise_cli.estimator.classifier import GPCNoiseClassifier
+from gpcnoise_cli.estimator.settings import settings
 from gpcnoise_cli.experiments.bench import classifiers
 from gpcnoise_cli.reporting.bench_tables import classifiers_table
 
@@ -48,6 +50,17 @@ def test_the_table_says_who_is_best_and_nothing_is_measured_twice(
     assert all(30 < acc < 36 for acc in dummy["acc"])
     assert dummy["nll"] == [pytest.approx(np.log(3))] * 3
     assert set(classifiers.KEPT_METRICS) < set(dummy)
+
+
+def test_ours_is_measured_again_when_its_preset_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured = []
+    ours = GPCNoiseClassifier(iterations=2, inducing=5)
+    monkeypatch.setattr(classifiers, "classifiers", lambda: {"ours": ours})
+    monkeypatch.setattr(classifiers, "_score", lambda *_: measured.append(1) or {"acc": 1.0, "fit_seconds": 1.0})
+    for preset in ({}, {}, {"overrides": ["kernel.log_scale=false"]}):
+        monkeypatch.setattr(classifiers, "settings", lambda found, seed, to=preset: settings({**found, **to}, seed))
+        classifiers.measure_classifiers(["iris"], 2, tmp_path, {}, lambda text: None)
+    assert len(measured) == 4  # two folds, twice
 
 
 def test_all_get_the_same_standardised_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.errors import UsageError, unknown_choice
+from gpcnoise_cli.estimator.settings import settings
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.experiments.bench.kept import read_kept, write_kept
+from gpcnoise_cli.experiments.cell import digest_of
 
 DATASETS = ("digits", "breast-cancer", "wine", "iris")
 FILE = "classifiers.json"
@@ -81,10 +83,10 @@ def measure_classifiers(
     wanted: dict[str, dict[str, Any]] = {}
     for name, table in tables.items():
         for label, classifier in classifiers().items():
-            settings = {"classifier": " ".join(repr(classifier).split()), "folds": folds, "seed": SEED}
+            described = {**_described(classifier), "folds": folds, "seed": SEED}
             kept = read_kept(folder / FILE)  # anew each time: another process may have added to it meanwhile
             record = kept.get(name, {}).get(label)
-            missing = fresh or record is None or record["settings"] != settings
+            missing = fresh or record is None or record["settings"] != described
             if missing and only_kept:
                 continue
             if missing:
@@ -92,11 +94,21 @@ def measure_classifiers(
                 for fold, (train, test) in enumerate(_folds(table, folds)):
                     told(f"{name}, {label}: fold {fold + 1} of {folds}")
                     scores.append(_score(table, classifier, train, test))
-                record = {"settings": settings, **_columns(scores), "machine": dict(machine)}
+                record = {"settings": described, **_columns(scores), "machine": dict(machine)}
                 kept.setdefault(name, {})[label] = record
                 write_kept(folder / FILE, kept)
             wanted.setdefault(name, {})[label] = record
     return wanted
+
+
+def _described(classifier: Any) -> dict[str, str]:
+    """What a measurement is of; ours follows `conf/`, whose values its own parameters do not show."""
+    from gpcnoise_cli.estimator.classifier import GPCNoiseClassifier
+
+    described = {"classifier": " ".join(repr(classifier).split())}
+    if isinstance(classifier, GPCNoiseClassifier):
+        described["digest"] = digest_of(settings(classifier.get_params(), SEED))
+    return described
 
 
 def _check_folds(folds: int, tables: Mapping[str, Table]) -> None:
