@@ -80,6 +80,7 @@ def quality(
         load_tensorflow()  # first, and without its notices: the modules below import it
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.experiments.bench.quality import DATASETS, Request, measure_quality
+        from gpcnoise_cli.reporting.bench_files import draw_quality
         from gpcnoise_cli.training.trainer import Interrupted
 
         request = Request(dataset or DATASETS, protocol, likelihood, overrides or ())
@@ -98,7 +99,9 @@ def quality(
             except Interrupted as stop:
                 say(f"stopped at step {stop.step}; the same command continues.")
                 raise typer.Exit(130) from stop
+    written = draw_quality(list(records.values()), out)
     show({"machine": machine, "quality": records}, json)
+    say("written: " + ", ".join(str(path) for path in written))
 
 
 @app.command()

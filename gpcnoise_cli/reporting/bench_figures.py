@@ -1,4 +1,4 @@
-"""The growth of a training step as a picture: one panel per size, both axes logarithmic."""
+"""Benchmarks as pictures: how a training step grows with each size, and how the test nll falls with time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.reporting.bench_tables import SYSTEM_NAMES
-from gpcnoise_cli.reporting.figures.style import PAGE, label_axes, look, new_figure
+from gpcnoise_cli.reporting.figures.style import GREY, PAGE, label_axes, look, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +35,36 @@ def growth_figure(points: Sequence[Mapping[str, Any]], note: str = "") -> Figure
         label_axes(panel, x=_SIZES[symbol])
     panels[0].set_ylabel("ms per step")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    return figure
+
+
+def quality_figure(records: Sequence[Mapping[str, Any]]) -> Figure:
+    """Test nll against seconds of training, a panel for each data set; the dashed line is the mark to be reached."""
+    columns = min(3, len(records))
+    rows = -(-len(records) // columns)
+    figure = new_figure(PAGE, 2.0 * rows + 0.5)
+    panels = figure.subplots(rows, columns, squeeze=False).ravel()
+    for panel, one in zip(panels, records, strict=False):
+        paper, fast, stock = one["paper"], one["fast"], one["stock"]
+        curves = (
+            ("stock GPflow, the paper's settings", paper["curve"], stock["seconds_per_step"]),
+            ("gpcnoise, preset paper", paper["curve"], paper["seconds_per_step"]),
+            ("gpcnoise, preset fast", fast["curve"], fast["seconds_per_step"]),
+        )
+        for index, (name, curve, per_step) in enumerate(curves):
+            style = look(index)
+            seconds = [step * per_step for step in curve["step"]]
+            panel.plot(seconds, curve["nll"], color=style.colour, linestyle=style.line, label=name)
+        panel.axhline(one["mark_nll"], color=GREY, linestyle="--", linewidth=0.8)
+        lowest = min(*paper["curve"]["nll"], *fast["curve"]["nll"])
+        # The first steps are at chance; what counts happens just above the mark.
+        panel.set_ylim(lowest - 0.1 * lowest, one["mark_nll"] + 0.7 * lowest)
+        panel.set_xscale("log")
+        panel.set_title(one["dataset"])
+        label_axes(panel, x="seconds of training", y="test nll")
+    for panel in panels[len(records) :]:
+        panel.set_axis_off()
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3)
     return figure
 
 

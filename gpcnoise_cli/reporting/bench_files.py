@@ -1,12 +1,12 @@
-"""A benchmark on disk: all its numbers as JSON, growth also as CSV and as a plot."""
+"""A benchmark on disk: all its numbers as JSON, growth also as CSV; growth and time to quality also as plots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpcnoise_cli.reporting.bench_figures import growth_figure
+from gpcnoise_cli.reporting.bench_figures import growth_figure, quality_figure
 from gpcnoise_cli.reporting.bench_tables import growth_rows, machine_line
 from gpcnoise_cli.reporting.figures.files import make_folder, save_figure, write_csv, write_json
 from gpcnoise_cli.reporting.figures.style import drawing
@@ -29,3 +29,9 @@ def write_bench(result: Mapping[str, Any], folder: Path) -> list[Path]:
         with drawing():
             written += [path, *save_figure(growth_figure(points, note), folder, "growth")]
     return written
+
+
+def draw_quality(records: Sequence[Mapping[str, Any]], folder: Path) -> list[Path]:
+    """The picture beside the numbers, which the measurement keeps itself."""
+    with drawing():
+        return save_figure(quality_figure(records), folder, "quality")

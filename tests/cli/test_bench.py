@@ -72,6 +72,7 @@ def test_quality_is_kept_and_not_measured_twice(cli: Cli, tmp_path: Path, monkey
     assert code == 0
     assert stdout.splitlines()[2].startswith("three-class")
     assert [path.name for path in (tmp_path / "unfinished").iterdir()] == [".gitignore"]
+    assert {path.name for path in tmp_path.iterdir()} == {"unfinished", "quality.json", "quality.png", "quality.pdf"}
 
     monkeypatch.setattr(quality, "compute_cell", None)
     code, again, _ = cli(*arguments, "dataset.source=generated", "--json")
