@@ -18,6 +18,7 @@ import numpy as np
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.registry import DATASETS
 from gpcnoise_cli.experiments.cell import Cell
+from gpcnoise_cli.experiments.provenance import host
 from gpcnoise_cli.likelihoods.registry import num_latent_functions
 
 # Importing TensorFlow, reading the data, k-means, scoring; where nothing was measured yet.
@@ -59,8 +60,10 @@ class Estimator:
 
     @classmethod
     def from_records(cls, records: Iterable[Mapping[str, Any]]) -> Estimator:
+        """From the records of a machine like this one; only where there are none, from those of any."""
+        known, here = list(records), host()
         estimator = cls()
-        for record in records:
+        for record in [one for one in known if one.get("host") == here] or known:
             estimator.learn(record)
         return estimator
 

@@ -9,6 +9,7 @@ import pytest
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.experiments.cell import Cell
 from gpcnoise_cli.experiments.cost import Estimator, flops_of
+from gpcnoise_cli.experiments.provenance import host
 
 
 @cache
@@ -32,6 +33,13 @@ def test_the_basis_goes_from_the_same_set_to_the_model() -> None:
     assert estimator.estimate(cell("dataset=thyroid")).basis == "similar cells"
     assert estimator.estimate(cell("dataset=letter")).basis == "scaled"
     assert Estimator().estimate(cell("dataset=letter")).basis == "model"
+
+
+def test_another_machines_times_count_only_where_there_are_no_others() -> None:
+    waveform, elsewhere = cell("dataset=waveform"), {**host(), "cpu": "abacus"}
+    slow = measured(host=elsewhere, seconds_per_step=1.0)
+    assert Estimator.from_records([slow]).estimate(waveform).seconds > 1000
+    assert Estimator.from_records([slow, measured(host=host())]).estimate(waveform).seconds == pytest.approx(15.0)
 
 
 def test_larger_cells_are_estimated_longer() -> None:
