@@ -118,7 +118,7 @@ def classifiers(
 ) -> None:
     """GPCNoiseClassifier beside scikit-learn's classifiers: accuracy and nll on four small sets, mean ± standard error.
 
-    scikit-learn's Gaussian process takes a long time on digits. Each measurement is kept as soon as it is made.
+    scikit-learn's Gaussian process takes a long time on digits. Each fold is kept as soon as it is measured.
     """
     from gpcnoise_cli.experiments.bench.classifiers import DATASETS, measure_classifiers
 

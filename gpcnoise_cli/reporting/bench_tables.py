@@ -101,12 +101,13 @@ def quality_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
 
 
 def classifiers_table(records: Mapping[str, Mapping[str, Any]]) -> BenchTable:
-    """Accuracy and nll of each classifier on each set, and where it stands among them."""
+    """Accuracy and nll of each classifier on each set, and where it stands among them; all folds or none."""
     rows = []
-    for dataset, by_classifier in records.items():
+    for dataset, measured in records.items():
+        by_classifier = {name: one for name, one in measured.items() if len(one["acc"]) == one["settings"]["folds"]}
         acc = {name: Figure.of(record["acc"]) for name, record in by_classifier.items()}
         nll = {name: Figure.of(record["nll"]) for name, record in by_classifier.items()}
-        best, order = max(one.mean for one in acc.values()), sorted(nll, key=lambda name: nll[name].mean)
+        best, order = max((one.mean for one in acc.values()), default=0.0), sorted(nll, key=lambda name: nll[name].mean)
         for name, record in by_classifier.items():
             rows.append(
                 [

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from gpcnoise_cli.estimator.classifier import GPCNoiseClassifier
 from gpcnoise_cli.estimator.settings import settings
 from gpcnoise_cli.experiments.bench import classifiers
+from gpcnoise_cli.experiments.bench.kept import read_kept
 from gpcnoise_cli.reporting.bench_tables import classifiers_table
 
 Cli = Callable[..., Any]
@@ -52,6 +53,27 @@ def test_the_table_says_who_is_best_and_nothing_is_measured_twice(
     assert set(classifiers.KEPT_METRICS) < set(dummy)
 
 
+def test_a_call_that_was_cut_off_continues_with_the_next_fold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class CutOff(LogisticRegression):
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+            if len(told) == 3:
+                raise KeyboardInterrupt
+            return super().fit(X, y)
+
+    monkeypatch.setattr(classifiers, "classifiers", lambda: {"Logistic": CutOff(max_iter=1000)})
+    with pytest.raises(KeyboardInterrupt):
+        classifiers.measure_classifiers(["iris"], 4, tmp_path, {}, told.append)
+    assert classifiers.measure_classifiers(["iris"], 4, tmp_path, {}, told.append, only_kept=True) == {}
+    assert classifiers_table(read_kept(tmp_path / classifiers.FILE)).rows == []
+    record = classifiers.measure_classifiers(["iris"], 4, tmp_path, {}, told.append)["iris"]["Logistic"]
+    assert [text[-9:] for text in told] == [f"fold {fold} of 4"[-9:] for fold in (1, 2, 3, 3, 4)]
+    whole = classifiers.measure_classifiers(["iris"], 4, tmp_path / "undisturbed", {}, lambda text: None)
+    assert record["nll"] == whole["iris"]["Logistic"]["nll"]
+    assert len(record["nll"]) == 4
+
+
 def test_ours_is_measured_again_when_its_preset_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured = []
     ours = GPCNoiseClassifier(iterations=2, inducing=5)
@@ -87,7 +109,7 @@ def test_the_four_classifiers_are_what_they_are_called() -> None:
 
 
 def test_a_single_fold_has_no_standard_error() -> None:
-    record = {"acc": [90.0], "nll": [0.3], "fit_seconds": [1.0], "settings": {"folds": 5}}
+    record = {"acc": [90.0], "nll": [0.3], "fit_seconds": [1.0], "settings": {"folds": 1}}
     assert classifiers_table({"iris": {"A": record}}).rows[0][2:5] == ["90.00", "+0.00", "0.3000"]
 
 
