@@ -79,7 +79,8 @@ def quality(
 
         load_tensorflow()  # first, and without its notices: the modules below import it
         from gpcnoise_cli.cli.progress import show_progress
-        from gpcnoise_cli.experiments.bench.quality import DATASETS, Request, measure_quality
+        from gpcnoise_cli.experiments.bench.kept import read_kept
+        from gpcnoise_cli.experiments.bench.quality import DATASETS, FILE, Request, measure_quality
         from gpcnoise_cli.reporting.bench_files import draw_quality
         from gpcnoise_cli.training.trainer import Interrupted
 
@@ -99,7 +100,9 @@ def quality(
             except Interrupted as stop:
                 say(f"stopped at step {stop.step}; the same command continues.")
                 raise typer.Exit(130) from stop
-    written = draw_quality(list(records.values()), out)
+    # All that is kept of this kind: a call for one more set must not take the others out of the picture.
+    kept = {name: one for name, one in read_kept(out / FILE).items() if name.startswith(request.name(""))}
+    written = draw_quality(list(kept.values()), out)
     show({"machine": machine, "quality": records}, json)
     say("written: " + ", ".join(str(path) for path in written))
 
