@@ -29,27 +29,41 @@ def _matern52_plus_rbf(lengthscales: Lengthscales, variance: float, d: int) -> K
 
 
 @tf.custom_gradient
-def _exponential_of_product(left: tf.Tensor, right: tf.Tensor) -> Any:
-    """exp(left rightᵀ), whose gradient reuses the exponential."""
+def _rbf(X: tf.Tensor, Z: tf.Tensor, lengthscales: tf.Tensor, variance: tf.Tensor) -> Any:
+    """σ² exp(−½|x − z|²) = exp((x, −½|x|², 1) · (z, 1, log σ² − ½|z|²)) for scaled rows x and z: [n, m], one product.
+
+    With W = ∂K ∘ K, the gradients in Z, ℓ and σ² need only Wᵀ(x, x², 1); that in X is left out where X is data.
+    """
+    x, z = X / lengthscales, Z / lengthscales
+    x_squared, z_squared = (tf.reduce_sum(tf.square(rows), axis=1, keepdims=True) for rows in (x, z))
+    left = tf.concat([x, -0.5 * x_squared, tf.ones_like(x_squared)], axis=1)
+    right = tf.concat([z, tf.ones_like(z_squared), tf.math.log(variance) - 0.5 * z_squared], axis=1)
     K = tf.exp(tf.matmul(left, right, transpose_b=True))
 
-    def gradient(d_K: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        weighted = d_K * K
-        return tf.matmul(weighted, right), tf.matmul(weighted, left, transpose_a=True)
+    def gradient(d_K: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        W = d_K * K
+        d, ard = x.shape[1], lengthscales.shape.rank > 0
+        features = tf.concat([x, tf.square(x) if ard else x_squared, tf.ones_like(x_squared)], axis=1)
+        sums = tf.matmul(W, features, transpose_a=True)
+        of_x, of_squares, of_one = sums[:, :d], sums[:, d:-1], sums[:, -1:]
+        d_x = tf.matmul(W, z) - tf.reduce_sum(W, axis=1, keepdims=True) * x
+        d_z = of_x - of_one * z
+        # Σ W (x − z)²: of each feature, or of all
+        axis = 0 if ard else None
+        distances = tf.reduce_sum(of_squares, axis) + tf.reduce_sum(z * (of_one * z - 2 * of_x), axis)
+        return d_x / lengthscales, d_z / lengthscales, distances / lengthscales, tf.reduce_sum(of_one) / variance
 
     return K, gradient
 
 
 class RBF(gpflow.kernels.RBF):
-    """GPflow's kernel in one product: σ² exp(−½|x − z|²) = exp((x, −½|x|², 1) · (z, 1, log σ² − ½|z|²))."""
+    """GPflow's kernel in one product, with a gradient of its own."""
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        X = self.scale(X)
-        X2 = X if X2 is None else self.scale(X2)
-        half, half2 = (-0.5 * tf.reduce_sum(tf.square(x), axis=-1, keepdims=True) for x in (X, X2))
-        left = tf.concat([X, half, tf.ones_like(half)], axis=-1)
-        right = tf.concat([X2, tf.ones_like(half2), half2 + tf.math.log(tf.convert_to_tensor(self.variance))], axis=-1)
-        return _exponential_of_product(left, right)
+        if len(X.shape) != 2:  # several sets of rows at once
+            return super().K(X, X2)
+        lengthscales, variance = tf.convert_to_tensor(self.lengthscales), tf.convert_to_tensor(self.variance)
+        return _rbf(X, X if X2 is None else X2, lengthscales, variance)
 
 
 KERNELS: dict[str, Callable[[Lengthscales, float, int], Kernel]] = {

@@ -119,6 +119,13 @@ def test_our_rbf_is_gpflows_with_every_gradient(lengthscales: float | list[float
         assert_allclose(ours, theirs, rtol=1e-12, atol=1e-13)
 
 
+def test_our_rbf_takes_several_sets_of_rows_as_gpflows_does() -> None:
+    X = tf.constant(np.random.default_rng(2).normal(size=(2, 5, 3)))
+    ours, theirs = (kind(variance=2.5, lengthscales=[0.4, 1.5, 3.0]) for kind in (RBF, gpflow.kernels.RBF))
+    assert_allclose(ours(X), theirs(X), rtol=1e-12)
+    assert_allclose(ours(X, X[0, :2]), theirs(X, X[0, :2]), rtol=1e-12)
+
+
 def test_our_rbf_in_float32_stays_close_where_the_inputs_are_far_from_zero() -> None:
     """The exponent is a small difference of large numbers: at |x| = 10 lengthscales float32 leaves about 1e-5."""
     rng = np.random.default_rng(1)
