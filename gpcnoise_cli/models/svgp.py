@@ -119,6 +119,12 @@ class FusedSVGP(gpflow.models.SVGP):
         return whitened_kl(tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt))
 
     @inherit_check_shapes
+    def log_prior_density(self) -> tf.Tensor:
+        # GPflow's own sum wants one dtype; δ stays in float64 in any precision.
+        densities = [tf.cast(one.log_prior_density(), self.exact) for one in self.trainable_parameters]
+        return tf.add_n(densities) if densities else tf.zeros([], self.exact)
+
+    @inherit_check_shapes
     def elbo(self, data: tuple[tf.Tensor, tf.Tensor]) -> tf.Tensor:
         X, Y = data
         return self.elbo_given(*self.marginals(X), Y)

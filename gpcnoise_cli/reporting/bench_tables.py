@@ -17,6 +17,7 @@ class BenchTable(NamedTuple):
 SYSTEM_NAMES = {
     "mixed": "gpcnoise, mixed (default)",
     "float64": "gpcnoise, float64",
+    "float32": "gpcnoise, float32",
     "natgrad": "gpcnoise, mixed, natgrad",
     "stock": "stock GPflow, float64",
     "gpytorch": "GPyTorch, float32",

@@ -85,6 +85,10 @@ def test_every_likelihood_trains(
             ["--preset", "paper", "--iterations", "8", "--likelihood", "probit", "delta.prior=beta"],
             {"preset": "paper", "delta_mode": "free", "learning_rate": 0.01, "optimizer": "adam"},
         ),
+        (
+            ["--preset", "paper", "--iterations", "8", "--likelihood", "probit", "--precision", "float32"],
+            {"preset": "paper", "delta_mode": "free", "precision": "float32"},
+        ),
         (["--protocol", "paper", "--split", "3"], {"protocol": "paper", "split": 3}),
         (["--likelihood", "step", "--seed", "7"], {"optimizer": "natgrad", "seed": 7}),
     ],
