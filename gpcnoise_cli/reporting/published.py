@@ -58,6 +58,17 @@ def leak_verdicts() -> dict[str, str]:
     return {row["dataset"]: row["verdict"] for row in _rows("leaks.csv")}
 
 
+def notes_beside(protocol: str) -> tuple[str, ...]:
+    """What must be said where published figures stand beside figures of `protocol`."""
+    if protocol == "paper":
+        return ()
+    leaking = ", ".join(name for name, verdict in leak_verdicts().items() if verdict == "leak")
+    return (
+        "the published figures are of protocol paper, where the row number is a feature and gives the class away "
+        f"({leaking}): on these sets they are no measure for protocol {protocol}.",
+    )
+
+
 def _rows(name: str) -> list[dict[str, str]]:
     with (_FOLDER / name).open(encoding="utf-8", newline="") as stream:
         return list(csv.DictReader(stream))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpcnoise_cli.reporting.measured import Measured
-from gpcnoise_cli.reporting.published import METHODS, published_figures, published_sets
+from gpcnoise_cli.reporting.published import METHODS, notes_beside, published_figures, published_sets
 from gpcnoise_cli.reporting.statistics import ALPHA, Comparison, compare
 from gpcnoise_cli.reporting.table import Column, Row, Table, figure, text
 from gpcnoise_cli.reporting.uci_tables import baselines_of
@@ -38,6 +38,7 @@ def rank_table(metric: str, kind: str, comparison: Comparison, measured: Measure
         f"n = {n} sets with every figure: {', '.join(comparison.sets)}.",
         f"Friedman: chi-squared {comparison.friedman:.2f}, p = {comparison.friedman_p:.4f}; "
         f"critical difference of two ranks (Nemenyi, {ALPHA:g}): {comparison.critical_difference:.2f}.",
+        *notes_beside(measured.protocol),
     )
     what = f"Average ranks by {metric}, {kind} sets, {measured.kernel} kernel, protocol {measured.protocol} (1 is best)"
     row = Row((text("average rank"), *values))
@@ -70,4 +71,4 @@ def pair_table(metric: str, kind: str, comparison: Comparison, measured: Measure
     ]
     what = f"Pairwise Wilcoxon signed-rank tests by {metric}, {kind} sets, n = {len(comparison.sets)}"
     note = f"better, worse: on how many sets the first is; Holm corrects for all {len(comparison.pairs)} pairs."
-    return Table(f"uci-pairs-{metric}-{kind}", what, columns, tuple(rows), (note,))
+    return Table(f"uci-pairs-{metric}-{kind}", what, columns, tuple(rows), (note, *notes_beside(measured.protocol)))

@@ -15,6 +15,7 @@ from gpcnoise_cli.reporting.published import (
     METHODS,
     METRICS,
     PublishedSet,
+    notes_beside,
     published_figures,
     published_sets,
 )
@@ -43,7 +44,9 @@ def metric_table(metric: str, measured: Measured) -> Table:
         rows.append(Row((*_set_values(one, measured.protocol), *values, text(splits_behind(measured, metric, one)))))
     rows += _average_rows(lambda one: cells(one), [metric] * (len(baselines) + len(METHODS)), padding=1)
     what = f"{TITLES[metric]}, {measured.kernel} kernel, protocol {measured.protocol}"
-    return Table(f"uci-{metric}", what, columns, tuple(rows), (_SOURCES, *measured.notes))
+    return Table(
+        f"uci-{metric}", what, columns, tuple(rows), (_SOURCES, *notes_beside(measured.protocol), *measured.notes)
+    )
 
 
 def kernel_table(measured: Measured) -> Table:
@@ -84,7 +87,8 @@ def averages_table(measured: Measured) -> Table:
         "as in the paper."
     )
     what = f"Averages over UCI sets, {measured.kernel} kernel, protocol {measured.protocol}"
-    return Table("uci-averages", what, columns, (Row(rows[0].values), *rows[1:]), (note, *measured.notes))
+    notes = (note, *notes_beside(measured.protocol), *measured.notes)
+    return Table("uci-averages", what, columns, (Row(rows[0].values), *rows[1:]), notes)
 
 
 _SOURCES = (
