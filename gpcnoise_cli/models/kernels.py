@@ -42,7 +42,7 @@ def _rbf(X: tf.Tensor, Z: tf.Tensor, lengthscales: tf.Tensor, variance: tf.Tenso
 
     def gradient(d_K: tf.Tensor) -> tuple[tf.Tensor, ...]:
         W = d_K * K
-        d, ard = x.shape[1], lengthscales.shape.rank > 0
+        d, ard = x.shape[1], lengthscales.shape.num_elements() > 1
         features = tf.concat([x, tf.square(x) if ard else x_squared, tf.ones_like(x_squared)], axis=1)
         sums = tf.matmul(W, features, transpose_a=True)
         of_x, of_squares, of_one = sums[:, :d], sums[:, d:-1], sums[:, -1:]

@@ -44,9 +44,8 @@ def metric_table(metric: str, measured: Measured) -> Table:
         rows.append(Row((*_set_values(one, measured.protocol), *values, text(splits_behind(measured, metric, one)))))
     rows += _average_rows(lambda one: cells(one), [metric] * (len(baselines) + len(METHODS)), padding=1)
     what = f"{TITLES[metric]}, {measured.kernel} kernel, protocol {measured.protocol}"
-    return Table(
-        f"uci-{metric}", what, columns, tuple(rows), (_SOURCES, *notes_beside(measured.protocol), *measured.notes)
-    )
+    notes = (_SOURCES, *notes_beside(measured.protocol), *measured.notes)
+    return Table(f"uci-{metric}", what, columns, tuple(rows), notes)
 
 
 def kernel_table(measured: Measured) -> Table:
