@@ -90,7 +90,7 @@ class Trainer:
             self.optimizer, split.X_train, split.y_train, batch_size=config.batch_size, seed=config.seed
         )
         self.predictor = Predictor(model, config.runtime.chunk_rows)
-        self.rule = StoppingRule() if config.optimizer.early_stop else None
+        self.rule = StoppingRule.of(model.likelihood.delta_mode) if config.optimizer.early_stop else None
         self.history = History()
         self.measure_every = config.runtime.eval_every or max(config.iterations // MEASUREMENTS_PER_RUN, 1)
         self.timed_steps, self.timed_seconds = 0, 0.0
