@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gpcnoise_cli.cli.console import say, stderr
+from gpcnoise_cli.cli.console import counted, say, stderr
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.experiments.campaign import Campaign, CampaignEvents, Report
 from gpcnoise_cli.experiments.cell import Cell
@@ -31,6 +31,10 @@ def number_of_workers(asked: int | None, cells: int) -> int:
     return asked if asked is not None else default_workers(cells)
 
 
+def tell_left_out(failed: Sequence[Cell]) -> None:
+    say(f"left out for having failed before: {counted(len(failed), 'cell')}; --retry-failed tries again.")
+
+
 def run_campaign(
     cells: Sequence[Cell], ledger: Ledger, workers: int, estimator: Estimator, *, keep_probabilities: bool = False
 ) -> Report:
@@ -39,7 +43,8 @@ def run_campaign(
 
     ledger.prepare()
     runner = LocalRunner(ledger, workers, keep_probabilities=keep_probabilities)
-    say(f"computing {len(cells)} cells with {workers} workers of {runner.threads} threads, into {ledger.folder}")
+    staff = f"{counted(workers, 'worker')} of {counted(runner.threads, 'thread')}"
+    say(f"computing {counted(len(cells), 'cell')} with {staff}, into {ledger.folder}")
     with stop_on_signal() as stop_requested, _display(cells, workers, estimator) as events:
         return Campaign(cells, ledger, runner, events, stop_requested).run()
 

@@ -52,6 +52,11 @@ def say(message: str) -> None:
     stderr().print(message)
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 cell`, `2 cells`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
     """A table on stdout; columns of numbers are aligned to the right, `None` is an empty cell."""
     values = [list(row) for row in rows]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
-from gpcnoise_cli.cli.console import emit_json, print_table, say
+from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.config.groups import choices
 from gpcnoise_cli.data.registry import UCI_NAMES
@@ -184,7 +184,8 @@ def _print_plan(
     basis = ", ".join(f"{number} by {name}" for name, number in forecast["basis"].items())
     say(
         f"{ledger.folder}: {', '.join(f'{number} {state}' for state, number in count.items())}; "
-        f"about {duration(forecast['seconds'])} with {forecast['workers']} workers" + (f" ({basis})." if basis else ".")
+        f"about {duration(forecast['seconds'])} with {counted(forecast['workers'], 'worker')}"
+        + (f" ({basis})." if basis else ".")
     )
 
 
@@ -198,7 +199,7 @@ def _compute(
     json: bool,
     absent: list[str],
 ) -> None:
-    from gpcnoise_cli.cli.campaign import exit_code, number_of_workers, run_campaign
+    from gpcnoise_cli.cli.campaign import exit_code, number_of_workers, run_campaign, tell_left_out
     from gpcnoise_cli.experiments.campaign import Report
     from gpcnoise_cli.experiments.ledger import State
 
@@ -206,7 +207,7 @@ def _compute(
     failed_before = [cell for cell in plan.in_state(State.FAILED) if cell not in to_do]
     say(f"{len(done)} of {len(plan.cells)} cells are done already, {len(to_do)} are to do.")
     if failed_before:
-        say(f"{len(failed_before)} cells failed before and are left out; --retry-failed tries them again.")
+        tell_left_out(failed_before)
     report = Report()
     if to_do:
         number = number_of_workers(workers, len(to_do))

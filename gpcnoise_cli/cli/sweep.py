@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
-from gpcnoise_cli.cli.console import emit_json, print_table, say
+from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
@@ -42,7 +42,14 @@ def sweep(
 
     Example: gpcnoise sweep --dataset ringnorm likelihood=step,probit 'inducing=range(50,200,50)' split=0,1 --format csv
     """
-    from gpcnoise_cli.cli.campaign import describe_estimates, duration, exit_code, number_of_workers, run_campaign
+    from gpcnoise_cli.cli.campaign import (
+        describe_estimates,
+        duration,
+        exit_code,
+        number_of_workers,
+        run_campaign,
+        tell_left_out,
+    )
     from gpcnoise_cli.experiments.campaign import Report
     from gpcnoise_cli.experiments.cost import Estimator
     from gpcnoise_cli.experiments.grid import take_shard
@@ -70,7 +77,7 @@ def sweep(
             emit_json({"folder": str(ledger.folder), "to_do": [cell.name for cell in to_do], "estimate": forecast})
         else:
             print_table(("cell", "state"), [(cell.name, plan.entries[cell].state.value) for cell in plan.cells])
-            say(f"about {duration(forecast['seconds'])} with {forecast['workers']} workers.")
+            say(f"about {duration(forecast['seconds'])} with {counted(forecast['workers'], 'worker')}.")
         return
     report = Report()
     if to_do:
@@ -81,10 +88,11 @@ def sweep(
     _print_rows(rows, keys, "json" if json else format)
     unfollowed = [row["tracking_failed"] for row in rows if "tracking_failed" in row]
     if unfollowed:
-        say(f"tracking failed in {len(unfollowed)} cells, whose results are sound all the same: {unfollowed[0]}")
+        where = counted(len(unfollowed), "cell")
+        say(f"tracking failed in {where}; the results are sound all the same: {unfollowed[0]}")
     failed_before = [cell for cell in plan.in_state(State.FAILED) if cell not in to_do]
     if failed_before:
-        say(f"{len(failed_before)} cells failed before and are left out; --retry-failed tries them again.")
+        tell_left_out(failed_before)
     code = exit_code(report, "run the same command again") or (1 if failed_before else 0)
     if code:
         raise typer.Exit(code)

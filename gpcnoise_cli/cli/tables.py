@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpcnoise_cli.cli.console import emit_json, say
+from gpcnoise_cli.cli.console import counted, emit_json, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
@@ -212,7 +212,7 @@ def _write(out: Path, tables: list[Table], found: dict[tuple[str, str], dict[str
         for kind, comparison in comparisons.items():
             title = f"{metric}, {kind} sets, protocol {protocol}"
             draw_diagram(comparison, title, out / f"critical-difference-{protocol}-{metric}-{kind}.png")
-    say(f"wrote {len(tables)} tables into {out} (tables.md, tables.txt, tables.tex and one CSV each).")
+    say(f"wrote {counted(len(tables), 'table')} into {out} (tables.md, tables.txt, tables.tex and one CSV each).")
 
 
 def _draw(path: Path, found: dict[str, Comparison], title: str) -> None:

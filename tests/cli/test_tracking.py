@@ -63,4 +63,4 @@ def test_a_tracker_that_fails_in_a_sweep_is_told_at_its_end(cli: Cli, tmp_path: 
     (tmp_path / "sweep" / "tensorboard").write_text("a file where a folder should be")
     code, _, stderr = cli("sweep", *SMALL, "tracking=tensorboard", "--results", tmp_path / "sweep", "--workers", "1")
     assert code == 0, stderr
-    assert "tracking failed in 1 cells, whose results are sound all the same" in stderr
+    assert "tracking failed in 1 cell; the results are sound all the same" in stderr
