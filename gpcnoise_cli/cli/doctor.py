@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 import typer
 
-from gpcnoise_cli.cli.console import emit_json, print_table, say, stderr
+from gpcnoise_cli.cli.console import counted, emit_json, print_table, say, stderr
 from gpcnoise_cli.cli.options import Json
 
 
@@ -30,7 +30,7 @@ def doctor(json: Json = False) -> None:
     else:
         print_table(("check", "state", "detail"), [(one.check, one.state, one.detail) for one in findings])
         warned = sum(finding.state == WARN for finding in findings)
-        notes = f" ({warned} warning{'s' if warned > 1 else ''})" if warned else ""
+        notes = f" ({counted(warned, 'warning')})" if warned else ""
         say(f"{'failed: ' + ', '.join(failed) if failed else 'ready to train'}{notes}.")
     if failed:
         raise typer.Exit(1)
