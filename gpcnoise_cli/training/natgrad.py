@@ -35,8 +35,9 @@ LONGEST_MEAN_STEP = 3.0
 # usual 0.999 the memory of them would hold the kernel back for the rest of a run of a few hundred steps.
 SHORT_MEMORY = 0.95
 # Steps on the concave bound; meanwhile δ acts on nothing and may follow its optimum closely. It starts its work no
-# higher than this part of the largest class's error: a larger δ weakens the labels, and the rare ones are lost again.
-CONCAVE_START, DELTA_RATE_AT_START, DELTA_RATE_LATER, LARGEST_START = 80, 0.1, 0.01, 0.5
+# higher than this part of the largest class's error and then moves slowly: a larger δ weakens the labels, and rows that
+# could have been fitted (those of rare classes first) are called noise.
+CONCAVE_START, DELTA_RATE_AT_START, DELTA_RATE_LATER, LARGEST_START = 80, 0.1, 0.003, 0.01
 
 
 class NaturalOptimizer(Optimizer):
