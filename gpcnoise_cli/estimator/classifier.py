@@ -37,7 +37,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     """Sparse variational Gaussian process classification with additive noise, binary and multi-class.
 
     The models and the training are those of `gpcnoise train`; a parameter that is None has the value of its preset
-    (natural gradients, closed-form δ, a lengthscale start from the data, and an end when the bound no longer rises).
+    (natural gradients, closed-form δ, and an end when the bound no longer rises).
 
     Parameters
     ----------

@@ -105,7 +105,7 @@ class Campaign:
                 free -= self._start(cell)
         if self.queue and not self.runner.running() and not self._said_waiting:
             self._said_waiting = True
-            self.events.message(f"waiting for {len(self.queue)} cells that another process computes.")
+            self.events.message(f"waiting for another process, which computes {len(self.queue)} of these cells.")
 
     def _start(self, cell: Cell) -> int:
         try:

@@ -36,8 +36,9 @@ LONGEST_MEAN_STEP = 3.0
 SHORT_MEMORY = 0.95
 # Steps on the concave bound; meanwhile δ acts on nothing and may follow its optimum closely. It starts its work no
 # higher than this part of the largest class's error and then moves slowly: a larger δ weakens the labels, and rows that
-# could have been fitted (those of rare classes first) are called noise.
-CONCAVE_START, DELTA_RATE_AT_START, DELTA_RATE_LATER, LARGEST_START = 80, 0.1, 0.003, 0.01
+# could have been fitted (those of rare classes first) are called noise. Only when the other rates are nearly nothing it
+# follows closely again, so that it ends at the optimum for what was learned.
+CONCAVE_START, QUICK_DELTA, SLOW_DELTA, LARGEST_START = 80, 0.1, 0.002, 0.01
 
 
 class NaturalOptimizer(Optimizer):
@@ -112,8 +113,8 @@ class NaturalOptimizer(Optimizer):
         return bool(self.halvings.numpy() <= MOST_HALVINGS)
 
     def delta_rate(self, step: tf.Tensor) -> tf.Tensor:
-        rates = tf.constant(DELTA_RATE_AT_START, tf.float64), tf.constant(DELTA_RATE_LATER, tf.float64)
-        return tf.where(step < CONCAVE_START, *rates)
+        settled = (1 - self.schedule.factor(step)) ** 4
+        return tf.where(step < CONCAVE_START, tf.constant(QUICK_DELTA, tf.float64), SLOW_DELTA + QUICK_DELTA * settled)
 
     def delta_target(self, best: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         counts = tf.math.bincount(tf.cast(Y[:, 0], tf.int32), minlength=2, dtype=best.dtype)

@@ -33,6 +33,17 @@ def test_recipe_chooses_the_bound_of_softmax_only(recipe: str, bound: str) -> No
     assert compose([f"experiment={recipe}", "likelihood=step"]).likelihood.bound == "gaussian"
 
 
+def test_fast_recipe_takes_gaussian_noise_slowly_and_softmax_quickly() -> None:
+    def start_and_steps(likelihood: str) -> tuple[str, float, float, float]:
+        config = compose(["experiment=fast", f"likelihood={likelihood}"])
+        kernel, optimizer = config.kernel, config.optimizer
+        return kernel.lengthscale_start, kernel.variance, optimizer.learning_rate, optimizer.natural_step
+
+    assert start_and_steps("softmax") == ("data", 5.0, 0.1, 0.1)
+    for gaussian in ("step", "probit", "logit"):
+        assert start_and_steps(gaussian) == ("paper", 30.0, 0.05, 0.03)
+
+
 @pytest.mark.parametrize("recipe", ["fast", "paper"])
 def test_the_command_line_beats_the_recipe(recipe: str) -> None:
     wanted = [

@@ -115,7 +115,7 @@ def test_a_cell_that_another_process_holds_is_waited_for_and_not_computed_twice(
         ledger.file_result(CELLS[0], done(CELLS[0]).record or {})
     report = campaign.run()
     assert (report.computed, report.elsewhere, runner.submitted) == ([], CELLS[:1], [])
-    assert said == ["waiting for 1 cells that another process computes."]
+    assert said == ["waiting for another process, which computes 1 of these cells."]
 
 
 def test_a_cell_that_failed_elsewhere_meanwhile_is_not_tried_here_too(ledger: Ledger) -> None:

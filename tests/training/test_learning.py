@@ -37,9 +37,10 @@ def test_on_ringnorm_delta_finds_its_optimum_and_the_model_is_not_left_at_chance
 ) -> None:
     """While nothing is learned δ* is ½, and there the bound no longer sees the data: who goes there stays there."""
     options = ("likelihood=logit", "delta=optimal", "optimizer.early_stop=false", "runtime.precision=mixed")
+    quick = ("kernel.lengthscale_start=data", "kernel.variance=5", "optimizer.natural_step=0.1")
     sizes = ("inducing=60", "batch_size=512", f"iterations={iterations}", f"seed={seed}", "runtime.eval_every=1000")
     run = trainer(
-        config(f"optimizer={optimizer}", *options, *sizes, "optimizer.learning_rate=0.03"), split(2, 3000, 20)
+        config(f"optimizer={optimizer}", *options, *quick, *sizes, "optimizer.learning_rate=0.03"), split(2, 3000, 20)
     )
     run.train()
     assert run.history.curve[-1].acc > 90.0
@@ -57,7 +58,7 @@ def test_a_rare_class_among_many_inputs_is_learned_by_natural_gradients(
     y = (X[:, 0] * X[:, 1] + X[:, 2] + X[:, 3] > 1.9).astype(int)
     y = np.where(rng.random(len(y)) < 0.05, 1 - y, y)
     table = Table(X, y, (0, 1), tuple(f"f{j}" for j in range(20)), "generated")
-    sizes = ("inducing=60", "batch_size=256", "iterations=160", "runtime.eval_every=1000", "runtime.precision=mixed")
+    sizes = ("inducing=60", "batch_size=256", "iterations=400", "runtime.eval_every=1000", "runtime.precision=mixed")
     run = trainer(
         config("experiment=fast", "likelihood=probit", *sizes), make_split("rare", table, protocol="clean", split=0)
     )
