@@ -87,7 +87,8 @@ def test_toy_then_noise_share_their_models(cli: Cli, tmp_path: Path, monkeypatch
     assert "'banana' is not in the data folder" in summary["findings"][-1]
     assert Path("results/figures/.work/.gitignore").read_text() == "*\n"
 
-    outcome = cli("reproduce", "noise", *short, "--sets", "twonorm", "--set-iterations", 3, "--set-inducing", 5)
+    # Enough steps on twonorm to learn something: the derivatives of a model that knows nothing are rounding errors.
+    outcome = cli("reproduce", "noise", *short, "--sets", "twonorm", "--set-iterations", 40, "--set-inducing", 5)
     assert outcome.code == 0, outcome.stderr
     assert "three-class" not in outcome.stderr  # its models are there already
     assert outcome.stderr.count("twonorm, ") == 3

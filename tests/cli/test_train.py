@@ -184,7 +184,10 @@ def test_what_cannot_be_trained_leaves_no_folder(refused: Callable[..., None], t
 
 @pytest.mark.parametrize(
     "options",
-    [("--learning-rate", "1e300"), ("--learning-rate", "1e12", "--likelihood", "probit", "--precision", "float64")],
+    [
+        ("--learning-rate", "1e300"),
+        ("--learning-rate", "1e6", "--likelihood", "probit", "--precision", "float64", "kernel.lengthscale=1"),
+    ],
 )
 def test_diverging_training_says_at_which_step(cli: Cli, tables: Any, tmp_path: Path, options: tuple[str, ...]) -> None:
     out = tmp_path / "run"
