@@ -16,7 +16,7 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.loop import TrainingLoop
-from gpcnoise_cli.training.natgrad import CONCAVE_START, NaturalOptimizer
+from gpcnoise_cli.training.natgrad import CONCAVE_START, QUICK_DELTA, SLOW_DELTA, NaturalOptimizer
 from gpcnoise_cli.training.optimizers import AdamOptimizer
 from gpcnoise_cli.training.schedule import Schedule
 
@@ -249,3 +249,15 @@ def test_the_first_steps_follow_the_softmax_bound(split: Callable[..., Split], c
     own = model.likelihood.expectation_gradients(mu, nu, Y)
     for found, expected in zip([early[0], *late], [own[0], *own], strict=True):
         assert_array_equal(found, expected)
+
+
+def test_delta_is_slow_while_rows_are_fitted_and_quick_when_nothing_else_moves(split: Callable[..., Split]) -> None:
+    model = model_for(split(3), "probit", "delta=optimal")
+    optimizer = NaturalOptimizer(model, OptimizerConfig("natgrad"), Schedule(1000, decay=True))
+    rates = np.array([float(optimizer.delta_rate(tf.constant(step, tf.int64))) for step in range(1000)])
+    assert_allclose(rates[:CONCAVE_START], QUICK_DELTA)
+    assert_allclose(rates[CONCAVE_START:600], SLOW_DELTA)
+    assert np.all(np.diff(rates[600:]) >= 0)
+    # What is left of any distance to the optimum after the rates have fallen.
+    assert np.prod(1 - rates[CONCAVE_START:600]) > 0.3
+    assert np.prod(1 - rates[600:]) < 1e-3
