@@ -23,6 +23,7 @@ class DatasetConfig:
     path: str | None = None  # one's own file, with dataset=file
     target: str | None = None
     test_fraction: float = 0.1
+    holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
 
 
 @dataclass

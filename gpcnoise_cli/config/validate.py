@@ -49,6 +49,7 @@ _NUMBERS = (
     # TensorFlow's stateless random operations take 32-bit seeds.
     _between("seed", 0, 2**31 - 1, 0),
     _inside("dataset.test_fraction", 0.1),
+    _Rule("dataset.holdout", lambda value: 0 <= value < 1, "at least 0 and less than 1", 0.2),
     _at_least("likelihood.noise_variance", 0, 1.0),
     _between("likelihood.quadrature_points", 2, 200, 20),
     _at_least("likelihood.prediction_draws", 1, 1000),

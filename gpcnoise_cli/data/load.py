@@ -13,7 +13,7 @@ from gpcnoise_cli.data.folder import absent, data_dir, is_present
 from gpcnoise_cli.data.generators import generate
 from gpcnoise_cli.data.nycflights import load_nycflights
 from gpcnoise_cli.data.registry import SOURCES, DatasetSpec, get_spec
-from gpcnoise_cli.data.split import Split, Table, check_request, make_split
+from gpcnoise_cli.data.split import Split, Table, check_request, hold_out, make_split
 from gpcnoise_cli.data.table import read_own_file
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
 
@@ -27,11 +27,13 @@ def load_split(
     path: str | None = None,
     target: str | None = None,
     test_fraction: float = 0.1,
+    holdout: float = 0.0,
 ) -> Split:
     """Load split number `split` of the set `name`, scaled and shuffled by `protocol`.
 
     `source` forces where a set is read from; `auto` takes the archive's file and, for the four synthetic sets,
-    generates rows where it is absent. `path` and `target` belong to the set `file`, one's own table.
+    generates rows where it is absent. `path` and `target` belong to the set `file`, one's own table. With `holdout`
+    that part of the training rows stands in place of the test rows, which are then not looked at.
     """
     spec = get_spec(name)
     check_request(protocol, split, test_fraction)
@@ -42,12 +44,12 @@ def load_split(
     _check_source(spec, source)
     if spec.kind == "airline":
         load = load_airline if spec.name == "airline" else load_nycflights
-        return load(spec, protocol=protocol, split=split)
+        return hold_out(load(spec, protocol=protocol, split=split), holdout)
     table = _read(spec, protocol, source, path, target)
     result = make_split(name, table, protocol=protocol, split=split, test_fraction=test_fraction)
     if spec.kind == "file":
         _check_classes_in_training(result)
-    return result
+    return hold_out(result, holdout)
 
 
 def _check_source(spec: DatasetSpec, source: str) -> None:

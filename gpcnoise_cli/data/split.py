@@ -7,7 +7,7 @@ split k holds the same rows under either. They differ in the scaling: `paper` st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,4 +152,26 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
         feature_names=table.feature_names,
         scaler=scaler,
         encoder=table.encoder,
+    )
+
+
+def hold_out(split: Split, fraction: float) -> Split:
+    """`split` with the last part of its training rows in place of the test rows.
+
+    Settings that decide how models are trained are chosen on such rows, so that the test rows stay unseen. The rows of
+    a split are shuffled, so its last ones are as good as any.
+    """
+    if fraction == 0.0:
+        return split
+    if not 0.0 < fraction < 1.0:
+        raise UsageError(f"the part of training rows to hold out must lie between 0 and 1, not {fraction}.")
+    kept = int(split.n_train * (1.0 - fraction))
+    if not 0 < kept < split.n_train:
+        raise UsageError(f"holding out {fraction} of {split.n_train} training rows leaves none on one side.")
+    return replace(
+        split,
+        X_train=split.X_train[:kept],
+        y_train=split.y_train[:kept],
+        X_test=split.X_train[kept:],
+        y_test=split.y_train[kept:],
     )

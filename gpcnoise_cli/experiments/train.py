@@ -66,6 +66,7 @@ def load_data(config: TrainConfig) -> Split:
         path=source.path,
         target=source.target,
         test_fraction=source.test_fraction,
+        holdout=source.holdout,
     )
 
 
@@ -141,6 +142,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "dataset": config.dataset.name,
         "source": split.source,
         "protocol": config.protocol,
+        "scored_on": "held-out training rows" if config.dataset.holdout else "test rows",
         "likelihood": config.likelihood.name,
         "method": likelihood_spec(config.likelihood.name).method,
         "noise_variance": config.likelihood.noise_variance,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.likelihoods.registry import build_likelihood
 from gpcnoise_cli.models.inducing import start_inducing_points
-from gpcnoise_cli.models.kernels import build_kernel, start_lengthscale
+from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscale
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
@@ -53,7 +53,7 @@ def assemble(
         if config.kernel.shared or likelihood.num_latent == 1:
             kernels = kernel()
         else:
-            kernels = gpflow.kernels.SeparateIndependent([kernel() for _ in range(likelihood.num_latent)])
+            kernels = PerClass(kernel(), likelihood.num_latent)
         return FusedSVGP(
             kernels,
             likelihood,

@@ -1,8 +1,12 @@
 """The marginals of q(f) for all classes at once, with a hand-written adjoint.
 
 For whitened q(u^c) = N(m^c, S^c) and A = L⁻¹K_mn (L the Cholesky factor of K_mm), the marginals of eq_qf_qg_multiclass
-are μ^c = Aᵀm^c and ν^c = k + colsum(A ∘ P_c A) with P_c = S^c − I. All P_c are stacked, so the C classes cost one
-matrix product. In the code the rows of the minibatch come first: its A is the transpose of the one written here.
+are μ^c = Aᵀm^c and ν^c = k + colsum(A ∘ P_c A) with P_c = S^c − I. In the code the rows of the minibatch come before
+the inducing points: its A is the transpose of the one written here.
+
+There are G kernels, and each serves C/G classes: one serves them all, or each class has its own. Every array that
+depends on the kernel has G in front, so both are the same batched products; where G is one, the P_c are stacked and
+the C classes cost one large product.
 
 The adjoint keeps P_c A: it yields ∂A without a further product, and A diag(∂ν^c) Aᵀ, which is both the gradient in S^c
 and the curvature that a natural-gradient step needs. Nothing is differentiated through the Cholesky factor: with ∂A
@@ -25,22 +29,22 @@ SMALLEST_HALF = 32
 
 
 class Marginals(NamedTuple):
-    """What the forward pass found, and what the adjoint reuses; rows of the minibatch come first."""
+    """What the forward pass found, and what the adjoint reuses."""
 
     mu: tf.Tensor  # [B, C]
     nu: tf.Tensor  # [B, C]
-    A: tf.Tensor  # [B, m]: the transpose of the paper's A
+    A: tf.Tensor  # [G, B, m]: the transpose of the paper's A
     P: tf.Tensor  # [C, m, m]
-    PA: tf.Tensor  # [B, C, m]
-    L_inverse: tf.Tensor  # [m, m], in the dtype of K_mm
+    PA: tf.Tensor  # [G, B, C/G, m]
+    L_inverse: tf.Tensor  # [G, m, m], in the dtype of K_mm
 
 
 class Adjoints(NamedTuple):
     """Derivatives of a scalar, given its derivatives in μ and ν."""
 
-    K_mm: tf.Tensor  # [m, m]; only its symmetric part counts
-    K_nm: tf.Tensor  # [B, m]
-    k_diag: tf.Tensor  # [B]
+    K_mm: tf.Tensor  # [G, m, m]; only its symmetric part counts
+    K_nm: tf.Tensor  # [G, B, m]
+    k_diag: tf.Tensor  # [G, B]
     q_mu: tf.Tensor  # [m, C], in the dtype of K_nm
     S: tf.Tensor  # [C, m, m]: A diag(∂ν^c) Aᵀ, in the dtype of K_nm
 
@@ -59,9 +63,9 @@ def inverse_cholesky(K: tf.Tensor) -> tf.Tensor:
     if h < SMALLEST_HALF:
         return inverse_of_triangular(tf.linalg.cholesky(K))
     upper = inverse_of_triangular(tf.linalg.cholesky(K[..., :h, :h]))
-    left = tf.matmul(K[..., h:, :h], upper, transpose_b=True)  # the lower left block of L
-    lower = inverse_of_triangular(tf.linalg.cholesky(K[..., h:, h:] - tf.matmul(left, left, transpose_b=True)))
-    corner = -tf.matmul(lower, tf.matmul(left, upper))
+    left = product(K[..., h:, :h], upper, transpose_b=True)  # the lower left block of L
+    lower = inverse_of_triangular(tf.linalg.cholesky(K[..., h:, h:] - product(left, left, transpose_b=True)))
+    corner = -product(lower, product(left, upper))
     above = tf.concat([upper, tf.zeros_like(tf.linalg.matrix_transpose(corner))], axis=-1)
     return tf.concat([above, tf.concat([corner, lower], axis=-1)], axis=-2)
 
@@ -79,89 +83,133 @@ def covariance_offset(q_sqrt: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
 
 
 def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tensor, P: tf.Tensor) -> Marginals:
-    """Means and variances of every class at every row of K_nm; P is [C, m, m] in the dtype of K_nm."""
-    work = K_nm.dtype
+    """Means and variances of every class at every row; P is [C, m, m] in the dtype of K_nm."""
+    work, kernels = K_nm.dtype, K_nm.shape[0]
     L_inverse = inverse_cholesky(K_mm)
-    A = tf.matmul(K_nm, tf.cast(L_inverse, work), transpose_b=True)
-    num_classes, m = P.shape[0], P.shape[1]
-    PA = tf.reshape(tf.matmul(A, tf.reshape(P, [num_classes * m, m]), transpose_b=True), [-1, num_classes, m])
-    mu = tf.matmul(A, tf.cast(q_mu, work))
-    return Marginals(mu, k_diag[:, None] + _rowsums(PA, A), A, P, PA, L_inverse)
+    A = _times_upper(K_nm, tf.cast(L_inverse, work))
+    served, m = P.shape[0] // kernels, P.shape[1]
+    stacked = tf.reshape(P, [kernels, served * m, m])
+    PA = tf.reshape(product(A, stacked, transpose_b=True), [kernels, -1, served, m])
+    mu = product(A, _by_kernel(tf.cast(q_mu, work), kernels))
+    return Marginals(_by_class(mu), _by_class(k_diag[:, :, None] + _rowsums(PA, A)), A, P, PA, L_inverse)
 
 
 def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tensor) -> Adjoints:
     """Pull [B, C] derivatives in μ and ν back to the kernel matrices and to q(u)."""
     A, PA, L_inverse = forward.A, forward.PA, forward.L_inverse
-    work, exact = A.dtype, L_inverse.dtype
-    d_A = _sum_over_classes(2 * d_nu, PA) + _outer_products(d_mu, tf.cast(q_mu, work))
+    work, exact, kernels = A.dtype, L_inverse.dtype, A.shape[0]
+    mean = _by_kernel(tf.cast(q_mu, work), kernels)
+    d_mu, d_nu = _by_kernel(d_mu, kernels), _by_kernel(d_nu, kernels)
+    d_A = _sum_over_classes(2 * d_nu, PA) + _outer_products(d_mu, mean)
     d_S = weighted_squares(A, d_nu)
-    d_K_nm = tf.matmul(d_A, tf.cast(L_inverse, work))
-    d_q_mu = tf.matmul(A, d_mu, transpose_a=True)
-    inner = _lower_half(-tf.cast(_gradient_times_transpose(forward, q_mu, d_A, d_S, d_q_mu), exact))
-    return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=1), d_q_mu, d_S)
+    d_K_nm = _times_lower(d_A, tf.cast(L_inverse, work))
+    d_mean = product(A, d_mu, transpose_a=True)
+    inner = _lower_half(-tf.cast(_gradient_times_transpose(forward, mean, d_A, d_S, d_mean), exact))
+    return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=2), _by_class(d_mean), d_S)
 
 
 def weighted_squares(A: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
-    """Aᵀ diag(w^c) A for every column w^c of `weights` [B, C]: [C, m, m]; the block above the diagonal is mirrored."""
-    num_classes, m = weights.shape[1], A.shape[1]
-    rows, h = tf.shape(A)[0], m // 2
+    """Aᵀ diag(w^c) A for every column w^c of `weights` [G, B, C/G]: [C, m, m].
+
+    The block above the diagonal is that below, mirrored.
+    """
+    kernels, _, m = A.shape
+    rows, served, h = tf.shape(A)[1], weights.shape[2], m // 2
     above, below = (
-        tf.reshape(part[:, None, :] * weights[:, :, None], [rows, num_classes * part.shape[1]])
-        for part in (A[:, :h], A[:, h:])
+        tf.reshape(part[:, :, None, :] * weights[:, :, :, None], [kernels, rows, served * part.shape[2]])
+        for part in (A[:, :, :h], A[:, :, h:])
     )
-    upper_left = tf.reshape(tf.matmul(above, A[:, :h], transpose_a=True), [num_classes, h, h])
-    lower = tf.reshape(tf.matmul(below, A, transpose_a=True), [num_classes, m - h, m])
+    upper_left = tf.reshape(product(above, A[:, :, :h], transpose_a=True), [kernels * served, h, h])
+    lower = tf.reshape(product(below, A, transpose_a=True), [kernels * served, m - h, m])
     upper = tf.concat([upper_left, tf.linalg.matrix_transpose(lower[:, :, :h])], axis=2)
     return tf.concat([upper, lower], axis=1)
 
 
+def product(a: tf.Tensor, b: tf.Tensor, **transposed: bool) -> tf.Tensor:
+    """tf.matmul, where a batch of one is no batch: the plain product is the faster one."""
+    if a.shape.rank == b.shape.rank == 3 and a.shape[0] == b.shape[0] == 1:
+        return tf.matmul(tf.squeeze(a, 0), tf.squeeze(b, 0), **transposed)[None]
+    return tf.matmul(a, b, **transposed)
+
+
+def _by_kernel(columns: tf.Tensor, kernels: int) -> tf.Tensor:
+    """[n, C] as [G, n, C/G]."""
+    if kernels == 1:
+        return columns[None]
+    served = columns.shape[1] // kernels
+    return tf.transpose(tf.reshape(columns, [-1, kernels, served]), [1, 0, 2])
+
+
+def _by_class(blocks: tf.Tensor) -> tf.Tensor:
+    """[G, n, C/G] as [n, C]."""
+    kernels, _, served = blocks.shape
+    if kernels == 1:
+        return tf.squeeze(blocks, 0)
+    return tf.reshape(tf.transpose(blocks, [1, 0, 2]), [-1, kernels * served])
+
+
+def _times_upper(K: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
+    """K Lᵀ for lower triangular L: the left half of Lᵀ has an empty lower part."""
+    h = L.shape[-1] // 2
+    left = product(K[:, :, :h], L[:, :h, :h], transpose_b=True)
+    return tf.concat([left, product(K, L[:, h:], transpose_b=True)], axis=2)
+
+
+def _times_lower(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
+    """M L for lower triangular L."""
+    h = L.shape[-1] // 2
+    return tf.concat([product(M, L[:, :, :h]), product(M[:, :, h:], L[:, h:, h:])], axis=2)
+
+
 def _rowsums(PA: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-    """Row sums of P_c A ∘ A: [B, C] from [B, C, m] and [B, m]."""
-    if PA.shape[1] == 1:  # a thousand products of two vectors: the sum is faster
-        return tf.reduce_sum(PA[:, 0, :] * A, axis=1, keepdims=True)
+    """Row sums of P_c A ∘ A: [G, B, C/G] from [G, B, C/G, m] and [G, B, m]."""
+    if PA.shape[2] == 1:  # a thousand products of two vectors: the sum is faster
+        return tf.reduce_sum(tf.squeeze(PA, 2) * A, axis=2, keepdims=True)
     # One product of a matrix and a vector per row: a single pass over PA, where PA ∘ A and its sum would be three.
-    return tf.matmul(PA, A[:, :, None])[:, :, 0]
+    return tf.squeeze(tf.matmul(PA, A[..., None]), 3)
 
 
 def _sum_over_classes(weights: tf.Tensor, PA: tf.Tensor) -> tf.Tensor:
-    """Σ_c w^c ∘ P_c A: [B, m] from [B, C] and [B, C, m]."""
-    if weights.shape[1] == 1:  # a thousand products of a number and a vector: the multiplication is faster
-        return weights * PA[:, 0, :]
-    return tf.matmul(weights[:, None, :], PA)[:, 0, :]
+    """Σ_c w^c ∘ P_c A over the classes of a kernel: [G, B, m] from [G, B, C/G] and [G, B, C/G, m]."""
+    if weights.shape[2] == 1:  # a thousand products of a number and a vector: the multiplication is faster
+        return weights * tf.squeeze(PA, 2)
+    return tf.squeeze(tf.matmul(weights[:, :, None, :], PA), 2)
 
 
-def _outer_products(d_mu: tf.Tensor, q_mu: tf.Tensor) -> tf.Tensor:
-    """Σ_c ∂μ^c (m^c)ᵀ: [B, m]."""
-    return d_mu * q_mu[:, 0] if d_mu.shape[1] == 1 else tf.matmul(d_mu, q_mu, transpose_b=True)
+def _outer_products(d_mu: tf.Tensor, mean: tf.Tensor) -> tf.Tensor:
+    """Σ_c ∂μ^c (m^c)ᵀ over the classes of a kernel: [G, B, m]."""
+    if d_mu.shape[2] == 1:
+        return d_mu * tf.linalg.matrix_transpose(mean)
+    return product(d_mu, mean, transpose_b=True)
 
 
 def _between(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
     """LᵀMᵀL for lower triangular M and L: nine products of halves, where sixteen would include empty corners."""
-    h = L.shape[0] // 2
+    h = L.shape[-1] // 2
     # The blocks of ML, lower triangular again.
-    upper_left = tf.matmul(M[:h, :h], L[:h, :h])
-    lower_left = tf.matmul(M[h:], L[:, :h])
-    lower_right = tf.matmul(M[h:, h:], L[h:, h:])
-    left = tf.matmul(tf.concat([upper_left, lower_left], axis=0), L[:, :h], transpose_a=True)
-    above = tf.concat([left, tf.matmul(lower_left, L[h:, h:], transpose_a=True)], axis=1)
-    return tf.concat([above, tf.matmul(lower_right, L[h:], transpose_a=True)], axis=0)
+    upper_left = product(M[:, :h, :h], L[:, :h, :h])
+    lower_left = product(M[:, h:], L[:, :, :h])
+    lower_right = product(M[:, h:, h:], L[:, h:, h:])
+    left = product(tf.concat([upper_left, lower_left], axis=1), L[:, :, :h], transpose_a=True)
+    above = tf.concat([left, product(lower_left, L[:, h:, h:], transpose_a=True)], axis=2)
+    return tf.concat([above, product(lower_right, L[:, h:], transpose_a=True)], axis=1)
 
 
 def _gradient_times_transpose(
-    forward: Marginals, q_mu: tf.Tensor, d_A: tf.Tensor, d_S: tf.Tensor, d_q_mu: tf.Tensor
+    forward: Marginals, mean: tf.Tensor, d_A: tf.Tensor, d_S: tf.Tensor, d_mean: tf.Tensor
 ) -> tf.Tensor:
-    """∂A Aᵀ; with few classes from m×m products alone, since ∂A Aᵀ = 2 Σ_c P_c (A diag(∂ν^c) Aᵀ) + m (A ∂μᵀ)ᵀ."""
-    num_classes, m = forward.P.shape[0], forward.P.shape[1]
-    batch_size = d_A.shape[0]
-    if batch_size is None or num_classes * m >= batch_size:
-        return tf.matmul(d_A, forward.A, transpose_a=True)
-    through_mean = tf.matmul(tf.cast(q_mu, d_A.dtype), d_q_mu, transpose_b=True)
-    return 2 * tf.reduce_sum(tf.matmul(forward.P, d_S), axis=0) + through_mean
+    """∂A Aᵀ; where a kernel serves few classes, from m×m products alone: 2 Σ_c P_c (A diag(∂ν^c) Aᵀ) + m (A ∂μᵀ)ᵀ."""
+    kernels, served, m = forward.PA.shape[0], forward.PA.shape[2], forward.PA.shape[3]
+    batch_size = d_A.shape[1]
+    if batch_size is None or served * m >= batch_size:
+        return product(d_A, forward.A, transpose_a=True)
+    through_covariance = tf.reshape(tf.matmul(forward.P, d_S), [kernels, served, m, m])
+    return 2 * tf.reduce_sum(through_covariance, axis=1) + product(mean, d_mean, transpose_b=True)
 
 
 def _lower_half(M: tf.Tensor) -> tf.Tensor:
     """Φ(M): the lower triangle with half of the diagonal."""
-    m = M.shape[0]
+    m = M.shape[-1]
     return M * tf.constant(np.tri(m) - np.eye(m) / 2, M.dtype)
 
 

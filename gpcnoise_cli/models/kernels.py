@@ -1,7 +1,12 @@
-"""The kernels one may choose, each a GPflow kernel with the paper's start values (App. D).
+"""The kernels one may choose, each a GPflow kernel with the paper's start values (App. D), and one of them per class.
 
-`in_dtype` gives a view of any GPflow kernel whose parameters are cast to another dtype: gradients still reach the
-original parameters, and K_mn can be computed in float32 beside a float64 K_mm.
+Every one is stationary, K = σ² φ(|x − z|²) for rows divided by their lengthscales, or a sum of such. Distances are
+taken in float64 whatever K is wanted in: |x|² − 2xz + |z|² loses to cancellation what the size of x is worth, the more
+the shorter the lengthscales, and the error in K is amplified by L⁻¹ later on. That product is small beside those with
+m×m matrices; φ and all gradients are in the dtype of K.
+
+`PerClass` holds one kernel for each class as a single set of stacked parameters, so that all their matrices are a few
+batched operations. `in_dtype` gives a view of any other GPflow kernel whose parameters are cast to another dtype.
 """
 
 from __future__ import annotations
@@ -14,64 +19,177 @@ from typing import Any, TypeAlias
 import gpflow
 import numpy as np
 import tensorflow as tf
-from gpflow.kernels import Kernel
+from gpflow.kernels import Kernel, MultioutputKernel, SeparateIndependent
 
 from gpcnoise_cli.errors import unknown_choice
+from gpcnoise_cli.models.conditional import product
 
 Lengthscales: TypeAlias = "np.float64 | np.ndarray"
+# σ²φ and its slope −2σ²φ′, from −½|x − z|² and σ²: both [G, n, m] in the dtype wanted. The Gaussian one finds log σ²
+# added to its exponent already.
+Profile: TypeAlias = "Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]"
+
+
+def _gaussian(half: tf.Tensor, variance: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    K = tf.exp(half)
+    return K, K
+
+
+def _matern32(half: tf.Tensor, variance: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    t = tf.sqrt(tf.maximum(-6.0 * half, 1e-36))  # √3 |x − z|
+    decay = variance * tf.exp(-t)
+    return (1.0 + t) * decay, 3.0 * decay
+
+
+def _matern52(half: tf.Tensor, variance: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+    t = tf.sqrt(tf.maximum(-10.0 * half, 1e-36))  # √5 |x − z|
+    decay = variance * tf.exp(-t)
+    linear = (1.0 + t) * decay
+    return linear + tf.square(t) * decay / 3.0, 5.0 / 3.0 * linear
+
+
+def _stationary(
+    profile: Profile, X: tf.Tensor, Z: tf.Tensor, lengthscales: tf.Tensor, variance: tf.Tensor, dtype: tf.DType
+) -> tf.Tensor:
+    """K between the rows of X [n, d] and Z [m, d] for lengthscales [G, d] or [G, 1] and variances [G]: [G, n, m].
+
+    With W = ∂K ∘ (−2σ²φ′) the gradients in Z and ℓ need only Wᵀ(x, x², 1); that in X is pruned where X is data.
+    """
+
+    @tf.custom_gradient
+    def covariance(X: tf.Tensor, Z: tf.Tensor, lengthscales: tf.Tensor, variance: tf.Tensor) -> Any:
+        scale = lengthscales[:, None, :]
+        x, z = X / scale, Z / scale
+        x_squared, z_squared = (tf.reduce_sum(tf.square(rows), axis=2, keepdims=True) for rows in (x, z))
+        left = tf.concat([x, -0.5 * x_squared, tf.ones_like(x_squared)], axis=2)
+        offset = tf.math.log(variance)[:, None, None] if profile is _gaussian else 0.0
+        right = tf.concat([z, tf.ones_like(z_squared), offset - 0.5 * z_squared], axis=2)
+        half = tf.cast(product(left, right, transpose_b=True), dtype)
+        K, slope = profile(half, tf.cast(variance, dtype)[:, None, None])
+
+        def gradient(d_K: tf.Tensor) -> tuple[tf.Tensor, ...]:
+            W = d_K * slope
+            d, ard = x.shape[2], lengthscales.shape[1] > 1
+            features = tf.concat([x, tf.square(x) if ard else x_squared, tf.ones_like(x_squared)], axis=2)
+            sums = tf.cast(product(W, tf.cast(features, dtype), transpose_a=True), X.dtype)
+            of_x, of_squares, of_one = sums[:, :, :d], sums[:, :, d:-1], sums[:, :, -1:]
+            row_sums = tf.cast(tf.reduce_sum(W, axis=2, keepdims=True), X.dtype)
+            d_x = tf.cast(product(W, tf.cast(z, dtype)), X.dtype) - row_sums * x
+            d_z = of_x - of_one * z
+            # Σ W (x − z)²: of each feature, or of all
+            cross = tf.reduce_sum(z * (of_one * z - 2 * of_x), axis=1)
+            distances = tf.reduce_sum(of_squares, axis=1) + (
+                cross if ard else tf.reduce_sum(cross, axis=1, keepdims=True)
+            )
+            by_value = of_one if K is slope else tf.cast(tf.reduce_sum(d_K * K, axis=2, keepdims=True), X.dtype)
+            return (
+                tf.reduce_sum(d_x / scale, axis=0),
+                tf.reduce_sum(d_z / scale, axis=0),
+                distances / lengthscales,
+                tf.reduce_sum(by_value, axis=[1, 2]) / variance,
+            )
+
+        return K, gradient
+
+    return covariance(*(tf.cast(tensor, tf.float64) for tensor in (X, Z, lengthscales, variance)))
+
+
+class Stationary(gpflow.kernels.IsotropicStationary):
+    """A GPflow kernel by one product and one profile φ, with a gradient of its own; its parameters may be stacked."""
+
+    profile: Profile
+
+    def stacked(self, X: tf.Tensor, Z: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+        """[G, n, m], one matrix for each set of parameters."""
+        variance = tf.reshape(tf.convert_to_tensor(self.variance), [-1])
+        lengthscales = tf.reshape(tf.convert_to_tensor(self.lengthscales), [variance.shape[0], -1])
+        return _stationary(type(self).profile, X, Z, lengthscales, variance, dtype)
+
+    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
+        if len(X.shape) != 2:  # several sets of rows at once
+            return super().K(X, X2)
+        return self.stacked(X, X if X2 is None else X2, X.dtype)[0]
+
+
+class RBF(Stationary, gpflow.kernels.RBF):
+    profile = staticmethod(_gaussian)
+
+
+class Matern32(Stationary, gpflow.kernels.Matern32):
+    profile = staticmethod(_matern32)
+
+
+class Matern52(Stationary, gpflow.kernels.Matern52):
+    profile = staticmethod(_matern52)
 
 
 def _matern52_plus_rbf(lengthscales: Lengthscales, variance: float, d: int) -> Kernel:
     # App. D: a short Matérn part that starts like the others, and a smooth part at √d.
     smooth = np.ones_like(lengthscales) * np.sqrt(d)
-    rough = gpflow.kernels.Matern52(variance=variance, lengthscales=lengthscales)
-    return rough + RBF(variance=variance, lengthscales=smooth)
-
-
-@tf.custom_gradient
-def _rbf(X: tf.Tensor, Z: tf.Tensor, lengthscales: tf.Tensor, variance: tf.Tensor) -> Any:
-    """σ² exp(−½|x − z|²) = exp((x, −½|x|², 1) · (z, 1, log σ² − ½|z|²)) for scaled rows x and z: [n, m], one product.
-
-    With W = ∂K ∘ K, the gradients in Z, ℓ and σ² need only Wᵀ(x, x², 1); that in X is left out where X is data.
-    """
-    x, z = X / lengthscales, Z / lengthscales
-    x_squared, z_squared = (tf.reduce_sum(tf.square(rows), axis=1, keepdims=True) for rows in (x, z))
-    left = tf.concat([x, -0.5 * x_squared, tf.ones_like(x_squared)], axis=1)
-    right = tf.concat([z, tf.ones_like(z_squared), tf.math.log(variance) - 0.5 * z_squared], axis=1)
-    K = tf.exp(tf.matmul(left, right, transpose_b=True))
-
-    def gradient(d_K: tf.Tensor) -> tuple[tf.Tensor, ...]:
-        W = d_K * K
-        d, ard = x.shape[1], lengthscales.shape.num_elements() > 1
-        features = tf.concat([x, tf.square(x) if ard else x_squared, tf.ones_like(x_squared)], axis=1)
-        sums = tf.matmul(W, features, transpose_a=True)
-        of_x, of_squares, of_one = sums[:, :d], sums[:, d:-1], sums[:, -1:]
-        d_x = tf.matmul(W, z) - tf.reduce_sum(W, axis=1, keepdims=True) * x
-        d_z = of_x - of_one * z
-        # Σ W (x − z)²: of each feature, or of all
-        axis = 0 if ard else None
-        distances = tf.reduce_sum(of_squares, axis) + tf.reduce_sum(z * (of_one * z - 2 * of_x), axis)
-        return d_x / lengthscales, d_z / lengthscales, distances / lengthscales, tf.reduce_sum(of_one) / variance
-
-    return K, gradient
-
-
-class RBF(gpflow.kernels.RBF):
-    """GPflow's kernel in one product, with a gradient of its own."""
-
-    def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
-        if len(X.shape) != 2:  # several sets of rows at once
-            return super().K(X, X2)
-        lengthscales, variance = tf.convert_to_tensor(self.lengthscales), tf.convert_to_tensor(self.variance)
-        return _rbf(X, X if X2 is None else X2, lengthscales, variance)
+    return Matern52(variance=variance, lengthscales=lengthscales) + RBF(variance=variance, lengthscales=smooth)
 
 
 KERNELS: dict[str, Callable[[Lengthscales, float, int], Kernel]] = {
     "rbf": lambda ell, variance, d: RBF(variance=variance, lengthscales=ell),
-    "matern32": lambda ell, variance, d: gpflow.kernels.Matern32(variance=variance, lengthscales=ell),
-    "matern52": lambda ell, variance, d: gpflow.kernels.Matern52(variance=variance, lengthscales=ell),
+    "matern32": lambda ell, variance, d: Matern32(variance=variance, lengthscales=ell),
+    "matern52": lambda ell, variance, d: Matern52(variance=variance, lengthscales=ell),
     "matern52+rbf": _matern52_plus_rbf,
 }
+
+
+class PerClass(SeparateIndependent):
+    """One kernel for each class, all starting as `kernel`, with stacked parameters: lengthscales [C] or [C, d], …
+
+    To GPflow it is its own SeparateIndependent, whose kernels are views of the stack.
+    """
+
+    def __init__(self, kernel: Kernel, num_classes: int) -> None:
+        Kernel.__init__(self)
+        self.stack = _with_parameters(kernel, lambda p: _tiled(p, num_classes))
+        self.num_classes = num_classes
+
+    @property
+    def num_latent_gps(self) -> int:
+        return self.num_classes
+
+    @property
+    def kernels(self) -> list[Kernel]:
+        return [
+            _with_parameters(self.stack, lambda p, c=c: tf.convert_to_tensor(p)[c]) for c in range(self.num_classes)
+        ]
+
+
+def covariances(kernel: Kernel, X: tf.Tensor, Z: tf.Tensor | None, dtype: tf.DType) -> tf.Tensor:
+    """K between the rows of X and Z in `dtype`: [G, n, m], G the number of kernels (one, or one per class).
+
+    Without Z it is that of X with itself, which for some kernels (white noise) is not the same as Z = X.
+    """
+    if isinstance(kernel, PerClass):
+        return covariances(kernel.stack, X, Z, dtype)
+    if isinstance(kernel, MultioutputKernel):
+        return tf.concat([covariances(one, X, Z, dtype) for one in kernel.latent_kernels], axis=0)
+    if isinstance(kernel, gpflow.kernels.Sum):
+        return tf.add_n([covariances(part, X, Z, dtype) for part in kernel.kernels])
+    if isinstance(kernel, Stationary) and kernel.active_dims == slice(None):
+        return kernel.stacked(X, X if Z is None else Z, dtype)
+    with _default_float(dtype):
+        K = in_dtype(kernel, dtype)(tf.cast(X, dtype), None if Z is None else tf.cast(Z, dtype))
+    return tf.ensure_shape(K, [X.shape[0], (X if Z is None else Z).shape[0]])[None]  # some GPflow kernels lose it
+
+
+def prior_variances(kernel: Kernel, X: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """diag K at the rows of X: [G, n]."""
+    if isinstance(kernel, PerClass):
+        return prior_variances(kernel.stack, X, dtype)
+    if isinstance(kernel, MultioutputKernel):
+        return tf.concat([prior_variances(one, X, dtype) for one in kernel.latent_kernels], axis=0)
+    if isinstance(kernel, gpflow.kernels.Sum):
+        return tf.add_n([prior_variances(part, X, dtype) for part in kernel.kernels])
+    if isinstance(kernel, Stationary):
+        variance = tf.cast(tf.reshape(tf.convert_to_tensor(kernel.variance), [-1, 1]), dtype)
+        return tf.broadcast_to(variance, [variance.shape[0], tf.shape(X)[0]])
+    with _default_float(dtype):
+        return in_dtype(kernel, dtype)(tf.cast(X, dtype), full_cov=False)[None]
 
 
 def build_kernel(
@@ -104,13 +222,28 @@ def start_lengthscale(start: str, X: np.ndarray, seed: int = 0) -> float:
 
 def in_dtype(kernel: Kernel, dtype: tf.DType) -> Kernel:
     """The same kernel with its parameters cast to `dtype`; for use inside one computation, never to be stored."""
+    return _with_parameters(kernel, lambda parameter: tf.cast(parameter, dtype))
+
+
+def _with_parameters(kernel: Kernel, change: Callable[[gpflow.Parameter], Any]) -> Kernel:
+    """A copy of `kernel` with every parameter changed."""
     view = copy.copy(kernel)
     if isinstance(kernel, gpflow.kernels.Combination):
-        view.kernels = [in_dtype(part, dtype) for part in kernel.kernels]
+        view.kernels = [_with_parameters(part, change) for part in kernel.kernels]
         return view
     for name, value in vars(kernel).items():
         if isinstance(value, gpflow.Parameter):
-            setattr(view, name, tf.cast(value, dtype))
+            setattr(view, name, change(value))
         elif isinstance(value, Kernel):  # a kernel around another one, such as Periodic
-            setattr(view, name, in_dtype(value, dtype))
+            setattr(view, name, _with_parameters(value, change))
     return view
+
+
+def _tiled(parameter: gpflow.Parameter, count: int) -> gpflow.Parameter:
+    value = parameter.numpy()
+    return gpflow.Parameter(np.tile(value, (count,) + (1,) * value.ndim), transform=parameter.transform)
+
+
+def _default_float(dtype: tf.DType) -> Any:
+    """Some GPflow kernels make their constants in the default float."""
+    return gpflow.config.as_context(replace(gpflow.config.config(), float=dtype.as_numpy_dtype))

@@ -2,12 +2,10 @@
 
 It is a `gpflow.models.SVGP` in every respect, so GPflow's own tools (parameter tables, optimizers, posteriors) work on
 it; only `predict_f` without a full covariance, and with it `elbo`, take the fast path. A full covariance goes through
-GPflow's own conditional. With one kernel per class the fused conditional runs class by class.
+GPflow's own conditional.
 """
 
 from __future__ import annotations
-
-from dataclasses import replace
 
 import gpflow
 import numpy as np
@@ -16,7 +14,7 @@ from check_shapes import inherit_check_shapes
 from gpflow.kernels import Kernel, MultioutputKernel
 
 from gpcnoise_cli.models.conditional import fused_marginals, whitened_kl
-from gpcnoise_cli.models.kernels import in_dtype
+from gpcnoise_cli.models.kernels import covariances, prior_variances
 
 # Rounding in float32 can push a vanishing variance below zero; the floor is relative to the prior variance.
 VARIANCE_FLOOR = 1e-6
@@ -69,39 +67,36 @@ class FusedSVGP(gpflow.models.SVGP):
         """The likelihood's δ; None where it has none."""
         return None if self.likelihood.delta_mode is None else float(self.likelihood.delta.numpy())
 
-    @property
-    def kernels(self) -> list[tuple[Kernel, slice]]:
-        """Each kernel with the classes it serves."""
-        if self.shares_kernel:
-            return [(self.kernel, slice(None))]
-        return [(kernel, slice(c, c + 1)) for c, kernel in enumerate(self.kernel.latent_kernels)]
-
     def kernel_cholesky(self) -> tf.Tensor:
         """The factors of K_mm, one per kernel, as training sees them."""
-        return tf.linalg.cholesky(tf.stack([self._regularised(kernel(self.Z)) for kernel, _ in self.kernels]))
+        return tf.linalg.cholesky(self.inducing_covariance())
 
-    def kernel_matrices(self, X: tf.Tensor, kernel: Kernel) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-        """K_mm with jitter (exact dtype), and K_nm and diag K_nn (work dtype)."""
-        K_mm = self._regularised(kernel(self.Z))
-        X, Z = tf.cast(X, self.work), tf.cast(self.Z, self.work)
-        if self.work == self.exact:
-            return K_mm, self._cross(kernel, X, Z), kernel(X, full_cov=False)
-        view = in_dtype(kernel, self.work)
-        # Some GPflow kernels make their constants in the default float.
-        with gpflow.config.as_context(replace(gpflow.config.config(), float=self.work.as_numpy_dtype)):
-            return K_mm, self._cross(view, X, Z), view(X, full_cov=False)
+    def inducing_covariance(self) -> tf.Tensor:
+        """K_mm with jitter, in the exact dtype: [G, m, m].
+
+        Jitter is a part of the prior variance, so that K_mm keeps its condition whatever the variance.
+        """
+        K_mm = covariances(self.kernel, self.Z, None, self.exact)
+        return tf.linalg.set_diag(K_mm, (1 + self.jitter) * tf.linalg.diag_part(K_mm))
+
+    def kernel_matrices(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+        """K_mm with jitter (exact dtype), and K_nm and diag K_nn (work dtype), each with the kernels in front."""
+        return (
+            self.inducing_covariance(),
+            covariances(self.kernel, X, self.Z, self.work),
+            prior_variances(self.kernel, X, self.work),
+        )
 
     def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(μ, ν), each [N, C], in the work dtype."""
+        K_mm, K_nm, k_diag = self.kernel_matrices(X)
         q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
-        if self.shares_kernel:  # a slice of all of q_sqrt would cost its gradient a copy
-            return self._marginals(self.kernel, X, q_mu, q_sqrt)
-        each = [self._marginals(kernel, X, q_mu[:, c], q_sqrt[c]) for kernel, c in self.kernels]
-        return tf.concat([mu for mu, _ in each], axis=1), tf.concat([nu for _, nu in each], axis=1)
+        mu, nu = fused_marginals(K_mm, K_nm, k_diag, q_mu, q_sqrt)
+        return mu, self.floor_variance(nu, k_diag)
 
     def floor_variance(self, nu: tf.Tensor, k_diag: tf.Tensor) -> tf.Tensor:
         """Keep float32 rounding from turning a variance negative; float64 is left alone."""
-        return nu if self.work == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * k_diag[:, None])
+        return nu if self.work == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * tf.transpose(k_diag))
 
     def data_scale(self, batch_size: tf.Tensor) -> tf.Tensor:
         """n / B: how many rows each row of a minibatch stands for."""
@@ -137,18 +132,3 @@ class FusedSVGP(gpflow.models.SVGP):
             return super().predict_f(tf.cast(Xnew, self.exact), full_cov=full_cov, full_output_cov=full_output_cov)
         mu, nu = self.marginals(Xnew)
         return tf.cast(mu, self.exact), tf.cast(nu, self.exact)
-
-    def _marginals(
-        self, kernel: Kernel, X: tf.Tensor, q_mu: tf.Tensor, q_sqrt: tf.Tensor
-    ) -> tuple[tf.Tensor, tf.Tensor]:
-        K_mm, K_nm, k_diag = self.kernel_matrices(X, kernel)
-        mu, nu = fused_marginals(K_mm, K_nm, k_diag, q_mu, q_sqrt)
-        return mu, self.floor_variance(nu, k_diag)
-
-    @staticmethod
-    def _cross(kernel: Kernel, X: tf.Tensor, Z: tf.Tensor) -> tf.Tensor:
-        return tf.ensure_shape(kernel(X, Z), [X.shape[0], Z.shape[0]])  # some GPflow kernels lose the shape
-
-    def _regularised(self, K_mm: tf.Tensor) -> tf.Tensor:
-        m = self.Z.shape[0]
-        return tf.ensure_shape(K_mm, [m, m]) + self.jitter * tf.eye(m, dtype=K_mm.dtype)

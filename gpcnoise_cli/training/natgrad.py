@@ -67,27 +67,24 @@ class NaturalOptimizer(Optimizer):
         model = self.model
         with tf.GradientTape(watch_accessed_variables=False) as kernel_tape:
             kernel_tape.watch([*self.of_kernel, *self.of_points])
-            matrices = [model.kernel_matrices(X, kernel) for kernel, _ in model.kernels]
-        q_mu, P = tf.convert_to_tensor(model.q_mu), self._covariance_offset()
-        served = [classes for _, classes in model.kernels]
-        forward = [marginals(*K, q_mu[:, c], P[c]) for K, c in zip(matrices, served, strict=True)]
-        mu = tf.concat([part.mu for part in forward], axis=1)
-        nu = tf.concat([model.floor_variance(part.nu, K[2]) for part, K in zip(forward, matrices, strict=True)], axis=1)
+            matrices = model.kernel_matrices(X)
+        q_mu = tf.convert_to_tensor(model.q_mu)
+        forward = marginals(*matrices, q_mu, self._covariance_offset())
+        mu, nu = forward.mu, model.floor_variance(forward.nu, matrices[2])
         expectations, d_mu, d_nu = self._expectation_gradients(mu, nu, Y, step)
         scale = model.data_scale(tf.shape(X)[0])
         loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
 
         weight = tf.cast(scale, model.work)
         d_mu, d_nu = d_mu * weight, d_nu * weight
-        back = [adjoint(part, q_mu[:, c], d_mu[:, c], d_nu[:, c]) for part, c in zip(forward, served, strict=True)]
+        back = adjoint(forward, q_mu, d_mu, d_nu)
         d_kernel = kernel_tape.gradient(
-            [K for three in matrices for K in three],
+            list(matrices),
             [*self.of_kernel, *self.of_points],
-            output_gradients=[-d for part in back for d in (part.K_mm, part.K_nm, part.k_diag)],
+            output_gradients=[-back.K_mm, -back.K_nm, -back.k_diag],
         )
         d_likelihood = self._likelihood_gradients(X, mu, nu, Y, scale)
-        d_S, d_q_mu = tf.concat([part.S for part in back], axis=0), tf.concat([part.q_mu for part in back], axis=1)
-        precision, root_inverse, new_q_mu = self._natural_step(q_mu, d_q_mu, d_S, step)
+        precision, root_inverse, new_q_mu = self._natural_step(q_mu, back.q_mu, back.S, step)
 
         def move() -> None:
             rate = self.config.learning_rate * self.schedule.factor(step)

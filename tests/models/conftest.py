@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import gpflow
 import numpy as np
 import pytest
+from gpflow.utilities import parameter_dict
 
 from gpcnoise_cli.data.split import Split, Table, make_split
 from gpcnoise_cli.likelihoods import build_likelihood
-from gpcnoise_cli.models.kernels import build_kernel
+from gpcnoise_cli.models.kernels import PerClass, build_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
 class Pair(NamedTuple):
-    """Two models that share kernel and likelihood objects, and data for them."""
+    """Two models with equal kernels (the same object, where it serves all classes) and one likelihood, and data."""
 
     fused: FusedSVGP
     stock: gpflow.models.SVGP
@@ -28,6 +29,21 @@ def random_q(m: int, num_latent: int, seed: int = 1) -> tuple[np.ndarray, np.nda
     rng = np.random.default_rng(seed)
     q_sqrt = np.tril(0.3 * rng.normal(size=(num_latent, m, m)), -1) + np.eye(m) * rng.uniform(0.5, 1.1, size=m)
     return rng.normal(size=(m, num_latent)), q_sqrt
+
+
+def stacked_like(kernels: gpflow.kernels.SeparateIndependent) -> PerClass:
+    """The same kernels with their parameters in one stack."""
+    stack = PerClass(kernels.kernels[0], len(kernels.kernels))
+    for name, parameter in parameter_dict(stack.stack).items():
+        parameter.assign(np.stack([parameter_dict(one)[name].numpy() for one in kernels.kernels]))
+    return stack
+
+
+@pytest.fixture(autouse=True)
+def _no_jitter_in_gpflow() -> Iterator[None]:
+    """GPflow's jitter is absolute and ours relative: models are compared without any."""
+    with gpflow.config.as_context(gpflow.config.Config(jitter=0.0)):
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -59,13 +75,15 @@ def pair() -> Callable[..., Pair]:
 
         num_latent = of_labels.num_latent
         kernels, points = one_kernel(1.3), Z.copy()
+        ours = kernels
         if not shared:
             kernels = gpflow.kernels.SeparateIndependent([one_kernel(1.0 + 0.2 * c) for c in range(num_latent)])
+            ours = stacked_like(kernels)
             points = gpflow.inducing_variables.SharedIndependentInducingVariables(
                 gpflow.inducing_variables.InducingPoints(points)
             )
         q_mu, q_sqrt = random_q(m, num_latent)
-        fused = FusedSVGP(kernels, of_labels, Z, num_data=100, precision=precision)
+        fused = FusedSVGP(ours, of_labels, Z, num_data=100, precision=precision, jitter=0.0)
         fused.q_mu.assign(q_mu)
         fused.q_sqrt.assign(q_sqrt)
         stock = gpflow.models.SVGP(

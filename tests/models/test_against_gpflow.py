@@ -9,6 +9,7 @@ models. So a difference below 1e-13 of the sum of these terms, about what float6
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable
 
 import gpflow
@@ -21,6 +22,7 @@ from numpy.testing import assert_allclose
 
 from gpcnoise_cli.likelihoods import LIKELIHOODS
 from gpcnoise_cli.models.kernels import KERNELS
+from gpcnoise_cli.models.svgp import FusedSVGP
 
 BOUNDS = [(name, bound) for name, spec in LIKELIHOODS.items() for bound in spec.bounds]
 CLASSES = (2, 3, 26)  # two classes: one latent function (softmax: two)
@@ -49,7 +51,15 @@ def bound_and_gradients(model: gpflow.models.SVGP, data: tuple[np.ndarray, np.nd
     gradients = {name: g.numpy() for name, g in tape.gradient(elbo, parameters).items()}
     if gradients[".q_sqrt"].ndim == 2:  # GPflow packs the triangles into vectors
         gradients[".q_sqrt"] = tfp.bijectors.FillTriangular().forward(gradients[".q_sqrt"]).numpy()
-    return float(elbo), gradients
+    return float(elbo), _stacked(gradients)
+
+
+def _stacked(gradients: Gradients) -> Gradients:
+    """Those of separate kernels under the names of a stack of them."""
+    found: dict[str, list[np.ndarray]] = {}
+    for name, gradient in gradients.items():
+        found.setdefault(re.sub(r"kernel\.kernels\[\d+\]", "kernel.stack", name, count=1), []).append(gradient)
+    return {name: each[0] if len(each) == 1 else np.stack(each) for name, each in found.items()}
 
 
 def size_of_terms(model: gpflow.models.SVGP, data: tuple[np.ndarray, np.ndarray]) -> float:
@@ -95,15 +105,37 @@ def test_a_batch_that_is_long_beside_the_inducing_points(pair: Callable, likelih
     assert_equal_models(*pair(likelihood, classes, rows=150, m=5))
 
 
-@pytest.mark.parametrize(
-    ("likelihood", "classes", "kernel", "ard"),
-    [
-        ("softmax", 2, "rbf", False),
-        pytest.param("probit", 3, "matern52+rbf", True, marks=pytest.mark.slow),  # GPflow's own part takes its time
-    ],
-)
+PER_CLASS = [
+    (likelihood, classes, *kernel)
+    for (likelihood, classes), kernel in zip(
+        itertools.cycle([("softmax", 3), ("probit", 3), ("softmax", 2), ("step", 4)]), KERNEL_CHOICES, strict=False
+    )
+]
+
+
+@pytest.mark.parametrize(("likelihood", "classes", "kernel", "ard"), PER_CLASS)
 def test_one_kernel_per_class(pair: Callable, likelihood: str, classes: int, kernel: str, ard: bool) -> None:
     assert_equal_models(*pair(likelihood, classes, kernel, ard=ard, shared=False))
+
+
+@pytest.mark.slow  # GPflow's own part takes its time
+@pytest.mark.parametrize(("likelihood", "bound"), BOUNDS)
+@pytest.mark.parametrize(("kernel", "ard"), KERNEL_CHOICES)
+@pytest.mark.parametrize("classes", [3, 26])
+def test_one_kernel_per_class_in_every_combination(
+    pair: Callable, likelihood: str, bound: str, classes: int, kernel: str, ard: bool
+) -> None:
+    assert_equal_models(*pair(likelihood, classes, kernel, bound=bound, ard=ard, shared=False, seed=2))
+
+
+def test_separate_kernels_of_gpflow_itself_are_taken_too(pair: Callable) -> None:
+    """Not a stack of ours: the matrices are computed one by one."""
+    _, stock, data = pair("softmax", 3, shared=False)
+    fused = FusedSVGP(stock.kernel, stock.likelihood, stock.inducing_variable.inducing_variable.Z.numpy(), num_data=100)
+    fused.jitter.assign(0.0)
+    fused.q_mu.assign(stock.q_mu)
+    fused.q_sqrt.assign(stock.q_sqrt)
+    assert_allclose(fused.elbo(data), stock.elbo(data), rtol=1e-10)
 
 
 def test_under_the_step_likelihood_the_variance_has_no_gradient(pair: Callable) -> None:

@@ -9,9 +9,19 @@ import tensorflow as tf
 from numpy.testing import assert_allclose
 
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.models.kernels import KERNELS, RBF, build_kernel, in_dtype, start_lengthscale
+from gpcnoise_cli.models.kernels import (
+    KERNELS,
+    RBF,
+    Matern32,
+    Matern52,
+    PerClass,
+    build_kernel,
+    covariances,
+    in_dtype,
+    start_lengthscale,
+)
 
-CLASSES = {"rbf": RBF, "matern32": gpflow.kernels.Matern32, "matern52": gpflow.kernels.Matern52}
+CLASSES = {"rbf": RBF, "matern32": Matern32, "matern52": Matern52}
 
 
 def test_the_papers_start_is_a_tenth_of_the_root_of_d() -> None:
@@ -48,7 +58,7 @@ def test_single_kernels_start_at_variance_five(name: str) -> None:
 def test_the_sum_starts_its_smooth_part_at_the_root_of_d() -> None:
     kernel = build_kernel("matern52+rbf", 9, lengthscale=0.3, ard=True)
     rough, smooth = kernel.kernels
-    assert (type(rough), type(smooth)) == (gpflow.kernels.Matern52, RBF)
+    assert (type(rough), type(smooth)) == (Matern52, RBF)
     assert_allclose(rough.lengthscales, np.full(9, 0.3))
     assert_allclose(smooth.lengthscales, np.full(9, 3.0))
     assert rough.variance.numpy() == pytest.approx(5.0)
@@ -134,3 +144,39 @@ def test_our_rbf_in_float32_stays_close_where_the_inputs_are_far_from_zero() -> 
     low = in_dtype(kernel, tf.float32)(tf.constant(X, tf.float32), tf.constant(Z, tf.float32))
     assert low.dtype == tf.float32
     assert_allclose(low, kernel(X, Z), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_short_lengthscales_cost_no_digits_in_float32(name: str) -> None:
+    """One feature, far from zero and close together in lengthscales: |x|² is 1e8 times |x − z|²."""
+    kernel = build_kernel(name, 1, lengthscale=1e-3, variance=2.0)
+    X = 5.0 + 1e-3 * np.random.default_rng(0).normal(size=(40, 1))
+    exact = kernel(tf.constant(X), tf.constant(X[:7])).numpy()
+    low = covariances(kernel, tf.constant(X), tf.constant(X[:7]), tf.float32)[0].numpy()
+    assert low.dtype == np.float32
+    assert_allclose(low, exact, rtol=0, atol=2.0 * 2e-6 if "matern" in name else 2.0 * 2e-7)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("ard", [False, True])
+def test_a_stack_of_kernels_is_each_of_them(name: str, ard: bool) -> None:
+    rng = np.random.default_rng(0)
+    stack = PerClass(build_kernel(name, 2, lengthscale=0.7, ard=ard), 3)
+    for parameter in gpflow.utilities.parameter_dict(stack).values():
+        parameter.assign(rng.uniform(0.5, 2.0, size=parameter.shape))
+    X, Z = tf.constant(rng.normal(size=(5, 2))), tf.constant(rng.normal(size=(4, 2)))
+    together = covariances(stack, X, Z, tf.float64)
+    assert together.shape == (3, 5, 4)
+    for one, kernel in zip(together, stack.latent_kernels, strict=True):
+        assert_allclose(one, kernel(X, Z), rtol=1e-13)
+    assert stack.num_latent_gps == 3
+    assert len({float(tf.reduce_sum(one)) for one in together}) == 3
+
+
+def test_gpflow_sees_separate_kernels_in_a_stack() -> None:
+    stack = PerClass(build_kernel("rbf", 2, lengthscale=0.7), 3)
+    names = gpflow.utilities.parameter_dict(stack)
+    assert set(names) == {".stack.variance", ".stack.lengthscales"}
+    assert len(stack.trainable_variables) == 2
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    assert_allclose(stack(X, full_cov=False, full_output_cov=False), np.full((4, 3), 5.0))

@@ -83,7 +83,7 @@ def test_gpflows_likelihoods_work_with_it() -> None:
     rng = np.random.default_rng(0)
     data = rng.normal(size=(8, 2)), rng.integers(2, size=(8, 1)).astype(float)
     kernel, likelihood = gpflow.kernels.RBF(), gpflow.likelihoods.Bernoulli()
-    fused = FusedSVGP(kernel, likelihood, data[0][:3], num_data=8)
+    fused = FusedSVGP(kernel, likelihood, data[0][:3], num_data=8, jitter=0.0)
     stock = gpflow.models.SVGP(kernel, likelihood, data[0][:3].copy(), whiten=True, num_data=8)
     assert_allclose(fused.elbo(data), stock.elbo(data), rtol=1e-10)
 
@@ -104,14 +104,12 @@ def test_any_gpflow_kernel_works(kernel: gpflow.kernels.Kernel, precision: str) 
     rng = np.random.default_rng(0)
     X, likelihood = rng.normal(size=(6, 2)), build_likelihood("softmax", 3)
     data = X, rng.integers(3, size=(6, 1))
-    fused = FusedSVGP(kernel, likelihood, X[:3] + 0.1, num_data=6, precision=precision, jitter=1e-3)
-    q_mu = rng.normal(size=(3, 3))
+    Z = X[:2] + 0.1  # no more than a linear kernel has dimensions
+    fused = FusedSVGP(kernel, likelihood, Z, num_data=6, precision=precision, jitter=0.0)
+    q_mu = rng.normal(size=(2, 3))
     fused.q_mu.assign(q_mu)
-    with gpflow.config.as_context(gpflow.config.Config(jitter=1e-3)):
-        stock = gpflow.models.SVGP(
-            kernel, likelihood, X[:3] + 0.1, num_latent_gps=3, q_mu=q_mu, whiten=True, num_data=6
-        )
-        expected = stock.elbo(data)
+    stock = gpflow.models.SVGP(kernel, likelihood, Z.copy(), num_latent_gps=3, q_mu=q_mu, whiten=True, num_data=6)
+    expected = stock.elbo(data)
     with tf.GradientTape() as tape:
         value = fused.elbo(data)
     assert_allclose(value, expected, rtol=1e-9 if precision == "float64" else 1e-4)
@@ -127,17 +125,21 @@ def test_rounding_in_float32_never_makes_a_variance_negative(pair: Callable) -> 
     assert np.all(variance < 1e-4)
 
 
-def test_jitter_is_on_the_diagonal_of_the_kernel_matrix_and_can_be_raised(pair: Callable) -> None:
-    fused, _, (X, _) = pair("softmax", 3)
-    K_mm, K_nm, k_diag = fused.kernel_matrices(tf.constant(X), fused.kernel)
-    assert_allclose(tf.linalg.diag_part(K_mm), 2.0 + 1e-6, rtol=1e-12)
+@pytest.mark.parametrize("shared", [True, False])
+def test_jitter_is_a_part_of_the_prior_variance_and_can_be_raised(pair: Callable, shared: bool) -> None:
+    fused, _, (X, _) = pair("softmax", 3, shared=shared)
+    fused.jitter.assign(1e-6)
+    K_mm, K_nm, k_diag = fused.kernel_matrices(tf.constant(X))
+    assert K_mm.shape == (1 if shared else 3, 5, 5)
+    assert_allclose(tf.linalg.diag_part(K_mm), 2.0 * (1 + 1e-6), rtol=1e-12)
     fused.jitter.assign(0.5)
-    assert_allclose(tf.linalg.diag_part(fused.kernel_matrices(tf.constant(X), fused.kernel)[0]), 2.5, rtol=1e-12)
-    assert_allclose(K_nm, fused.kernel(X, fused.Z), rtol=1e-12)
+    raised = fused.kernel_matrices(tf.constant(X))[0]
+    assert_allclose(tf.linalg.diag_part(raised), 3.0, rtol=1e-12)
+    for one, kernel in enumerate([fused.kernel] if shared else fused.kernel.kernels):
+        assert_allclose(K_nm[one], kernel(X, fused.Z), rtol=1e-12)
     assert_allclose(k_diag, 2.0)
     root = fused.kernel_cholesky()
-    raised = fused.kernel_matrices(tf.constant(X), fused.kernel)[0]
-    assert_allclose((root @ tf.linalg.matrix_transpose(root))[0], raised, rtol=1e-12)
+    assert_allclose(root @ tf.linalg.matrix_transpose(root), raised, rtol=1e-12)
 
 
 def test_a_minibatch_stands_for_all_rows(pair: Callable) -> None:
