@@ -9,9 +9,10 @@ depends on the kernel has G in front, so both are the same batched products; whe
 the C classes cost one large product.
 
 The adjoint keeps P_c A: it yields ∂A without a further product, and A diag(∂ν^c) Aᵀ, which is both the gradient in S^c
-and the curvature that a natural-gradient step needs. Nothing is differentiated through the Cholesky factor: with ∂A
-known, ∂K_mm = L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹, Φ taking the lower triangle and halving the diagonal; K_mm being symmetric, only the
-symmetric part of that counts. Where it pays, triangular and symmetric m×m matrices are multiplied in halves.
+and the curvature that a natural-gradient step needs. Where a kernel serves a single class, L⁻ᵀP_c A is kept instead:
+ν^c = k + colsum(K_mn ∘ L⁻ᵀP_c A), and ∂K_mn is known without a further product. Nothing is differentiated through the
+Cholesky factor: ∂K_mm = L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹, Φ taking the lower triangle and halving the diagonal; K_mm being symmetric,
+only the symmetric part of that counts. Where it pays, triangular and symmetric m×m matrices are multiplied in halves.
 
 The m×m work is done in the dtype of K_mm, the m×B work in the dtype of K_nm; `mixed` precision is float64 for the
 first and float32 for the second. docs/performance.md derives the formulas.
@@ -35,7 +36,7 @@ class Marginals(NamedTuple):
     nu: tf.Tensor  # [B, C]
     A: tf.Tensor  # [G, B, m]: the transpose of the paper's A
     P: tf.Tensor  # [C, m, m]
-    PA: tf.Tensor  # [G, B, C/G, m]
+    PA: tf.Tensor  # [G, B, C/G, m]; L⁻ᵀP_c A where a kernel serves a single class
     L_inverse: tf.Tensor  # [G, m, m], in the dtype of K_mm
 
 
@@ -86,25 +87,40 @@ def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tens
     """Means and variances of every class at every row; P is [C, m, m] in the dtype of K_nm."""
     work, kernels = K_nm.dtype, K_nm.shape[0]
     L_inverse = inverse_cholesky(K_mm)
-    A = _times_upper(K_nm, tf.cast(L_inverse, work))
+    to_work = tf.cast(L_inverse, work)
+    A = product(K_nm, to_work, transpose_b=True)
     served, m = P.shape[0] // kernels, P.shape[1]
-    stacked = tf.reshape(P, [kernels, served * m, m])
-    PA = tf.reshape(product(A, stacked, transpose_b=True), [kernels, -1, served, m])
-    mu = product(A, _by_kernel(tf.cast(q_mu, work), kernels))
-    return Marginals(_by_class(mu), _by_class(k_diag[:, :, None] + _rowsums(PA, A)), A, P, PA, L_inverse)
+    mu = _by_class(product(A, _by_kernel(tf.cast(q_mu, work), kernels)))
+    if served == 1:
+        PA = product(A, product(P, to_work))[:, :, None, :]
+        nu = k_diag[:, :, None] + _rowsums(PA, K_nm)
+    else:
+        stacked = tf.reshape(P, [kernels, served * m, m])
+        PA = tf.reshape(product(A, stacked, transpose_b=True), [kernels, -1, served, m])
+        nu = k_diag[:, :, None] + _rowsums(PA, A)
+    return Marginals(mu, _by_class(nu), A, P, PA, L_inverse)
 
 
 def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tensor) -> Adjoints:
     """Pull [B, C] derivatives in μ and ν back to the kernel matrices and to q(u)."""
     A, PA, L_inverse = forward.A, forward.PA, forward.L_inverse
     work, exact, kernels = A.dtype, L_inverse.dtype, A.shape[0]
+    to_work = tf.cast(L_inverse, work)
     mean = _by_kernel(tf.cast(q_mu, work), kernels)
     d_mu, d_nu = _by_kernel(d_mu, kernels), _by_kernel(d_nu, kernels)
-    d_A = _sum_over_classes(2 * d_nu, PA) + _outer_products(d_mu, mean)
     d_S = weighted_squares(A, d_nu)
-    d_K_nm = _times_lower(d_A, tf.cast(L_inverse, work))
     d_mean = product(A, d_mu, transpose_a=True)
-    inner = _lower_half(-tf.cast(_gradient_times_transpose(forward, mean, d_A, d_S, d_mean), exact))
+    if PA.shape[2] == 1:
+        d_K_nm = 2 * d_nu * tf.squeeze(PA, 2) + d_mu * product(mean, to_work, transpose_a=True)
+        d_A_times_A = _gradient_times_transpose(forward, mean, d_S, d_mean)
+    else:
+        d_A = tf.squeeze(tf.matmul(2 * d_nu[:, :, None, :], PA), 2) + product(d_mu, mean, transpose_b=True)
+        d_K_nm = product(d_A, to_work)
+        few = d_A.shape[1] is not None and PA.shape[2] * PA.shape[3] < d_A.shape[1]
+        d_A_times_A = (
+            _gradient_times_transpose(forward, mean, d_S, d_mean) if few else product(d_A, A, transpose_a=True)
+        )
+    inner = _minus_lower_half(tf.cast(d_A_times_A, exact))
     return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=2), _by_class(d_mean), d_S)
 
 
@@ -148,39 +164,12 @@ def _by_class(blocks: tf.Tensor) -> tf.Tensor:
     return tf.reshape(tf.transpose(blocks, [1, 0, 2]), [-1, kernels * served])
 
 
-def _times_upper(K: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
-    """K Lᵀ for lower triangular L: the left half of Lᵀ has an empty lower part."""
-    h = L.shape[-1] // 2
-    left = product(K[:, :, :h], L[:, :h, :h], transpose_b=True)
-    return tf.concat([left, product(K, L[:, h:], transpose_b=True)], axis=2)
-
-
-def _times_lower(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
-    """M L for lower triangular L."""
-    h = L.shape[-1] // 2
-    return tf.concat([product(M, L[:, :, :h]), product(M[:, :, h:], L[:, h:, h:])], axis=2)
-
-
-def _rowsums(PA: tf.Tensor, A: tf.Tensor) -> tf.Tensor:
-    """Row sums of P_c A ∘ A: [G, B, C/G] from [G, B, C/G, m] and [G, B, m]."""
-    if PA.shape[2] == 1:  # a thousand products of two vectors: the sum is faster
-        return tf.reduce_sum(tf.squeeze(PA, 2) * A, axis=2, keepdims=True)
-    # One product of a matrix and a vector per row: a single pass over PA, where PA ∘ A and its sum would be three.
-    return tf.squeeze(tf.matmul(PA, A[..., None]), 3)
-
-
-def _sum_over_classes(weights: tf.Tensor, PA: tf.Tensor) -> tf.Tensor:
-    """Σ_c w^c ∘ P_c A over the classes of a kernel: [G, B, m] from [G, B, C/G] and [G, B, C/G, m]."""
-    if weights.shape[2] == 1:  # a thousand products of a number and a vector: the multiplication is faster
-        return weights * tf.squeeze(PA, 2)
-    return tf.squeeze(tf.matmul(weights[:, :, None, :], PA), 2)
-
-
-def _outer_products(d_mu: tf.Tensor, mean: tf.Tensor) -> tf.Tensor:
-    """Σ_c ∂μ^c (m^c)ᵀ over the classes of a kernel: [G, B, m]."""
-    if d_mu.shape[2] == 1:
-        return d_mu * tf.linalg.matrix_transpose(mean)
-    return product(d_mu, mean, transpose_b=True)
+def _rowsums(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
+    """Sums over m of the products of [G, B, C/G, m] and [G, B, m]: [G, B, C/G]."""
+    if left.shape[2] == 1:  # a thousand products of two vectors: the sum is faster
+        return tf.reduce_sum(tf.squeeze(left, 2) * right, axis=2, keepdims=True)
+    # One product of a matrix and a vector per row: a single pass over `left`, where the products' sum would be three.
+    return tf.squeeze(tf.matmul(left, right[..., None]), 3)
 
 
 def _between(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
@@ -195,22 +184,17 @@ def _between(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
     return tf.concat([above, product(lower_right, L[:, h:], transpose_a=True)], axis=1)
 
 
-def _gradient_times_transpose(
-    forward: Marginals, mean: tf.Tensor, d_A: tf.Tensor, d_S: tf.Tensor, d_mean: tf.Tensor
-) -> tf.Tensor:
-    """∂A Aᵀ; where a kernel serves few classes, from m×m products alone: 2 Σ_c P_c (A diag(∂ν^c) Aᵀ) + m (A ∂μᵀ)ᵀ."""
-    kernels, served, m = forward.PA.shape[0], forward.PA.shape[2], forward.PA.shape[3]
-    batch_size = d_A.shape[1]
-    if batch_size is None or served * m >= batch_size:
-        return product(d_A, forward.A, transpose_a=True)
-    through_covariance = tf.reshape(tf.matmul(forward.P, d_S), [kernels, served, m, m])
+def _gradient_times_transpose(forward: Marginals, mean: tf.Tensor, d_S: tf.Tensor, d_mean: tf.Tensor) -> tf.Tensor:
+    """∂A Aᵀ from m×m products alone: 2 Σ_c P_c (A diag(∂ν^c) Aᵀ) + m (A ∂μᵀ)ᵀ."""
+    kernels, m = forward.A.shape[0], forward.A.shape[2]
+    through_covariance = tf.reshape(tf.matmul(forward.P, d_S), [kernels, -1, m, m])
     return 2 * tf.reduce_sum(through_covariance, axis=1) + product(mean, d_mean, transpose_b=True)
 
 
-def _lower_half(M: tf.Tensor) -> tf.Tensor:
-    """Φ(M): the lower triangle with half of the diagonal."""
+def _minus_lower_half(M: tf.Tensor) -> tf.Tensor:
+    """Φ(−M): the lower triangle with half of the diagonal."""
     m = M.shape[-1]
-    return M * tf.constant(np.tri(m) - np.eye(m) / 2, M.dtype)
+    return M * tf.constant(np.eye(m) / 2 - np.tri(m), M.dtype)
 
 
 def _gradient_in_root(d_S: tf.Tensor, root: tf.Tensor) -> tf.Tensor:

@@ -47,11 +47,12 @@ class NaturalOptimizer(Optimizer):
     def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
         super().__init__(model, config, schedule)
         self.concave = model.likelihood.delta_mode is None
-        q_sqrt = tf.convert_to_tensor(model.q_sqrt)
+        q_sqrt = tf.cast(model.q_sqrt, tf.float64)
         precision = tf.linalg.inv(tf.matmul(q_sqrt, q_sqrt, transpose_b=True))
-        self.precision = tf.Variable(precision, trainable=False)
+        # Whitened precisions are well conditioned, above all where Λ ⪰ I: the work dtype serves them.
+        self.precision = tf.Variable(tf.cast(precision, model.work), trainable=False)
         # With Λ = R Rᵀ, the variable is R⁻¹, so that S = R⁻ᵀ R⁻¹.
-        self.root_inverse = tf.Variable(inverse_cholesky(precision), trainable=False)
+        self.root_inverse = tf.Variable(tf.cast(inverse_cholesky(precision), model.work), trainable=False)
         self.halvings = tf.Variable(0.0, dtype=tf.float64, trainable=False)
         self.of_likelihood = list(model.likelihood.trainable_variables)
         self.of_kernel = list(model.kernel.trainable_variables)
@@ -100,9 +101,10 @@ class NaturalOptimizer(Optimizer):
         return when_finite(loss + tf.reduce_sum(new_q_mu), loss, move)
 
     def settle(self) -> None:
-        # In float64 in any precision: S is formed anew here, and float32 might not find it positive definite.
-        root_inverse = tf.cast(self.root_inverse, tf.float64)
-        root = tf.linalg.cholesky(tf.matmul(root_inverse, root_inverse, transpose_a=True))
+        # With JΛJ = R Rᵀ, J the reversal of order, JR⁻ᵀJ is a lower triangular root of S, found without forming S.
+        backwards = [1, 2]
+        root_inverse = inverse_cholesky(tf.reverse(tf.cast(self.precision, tf.float64), backwards))
+        root = tf.linalg.matrix_transpose(tf.reverse(root_inverse, backwards))
         self.model.q_sqrt.unconstrained_variable.assign(tf.cast(root, self.model.exact))
 
     def soften(self) -> bool:
@@ -138,14 +140,13 @@ class NaturalOptimizer(Optimizer):
 
     def _covariance_offset(self) -> tf.Tensor:
         """P_c = S_c − I = R⁻ᵀ R⁻¹ − I, in the work dtype."""
-        root = tf.cast(self.root_inverse, self.model.work)
-        S = tf.matmul(root, root, transpose_a=True)
+        S = tf.matmul(self.root_inverse, self.root_inverse, transpose_a=True)
         return tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1)
 
     def _kl(self, q_mu: tf.Tensor) -> tf.Tensor:
         """KL(q(u) ‖ p(u)) in the whitened space; R⁻¹ gives both tr S and log det S."""
-        log_det = 2 * tf.reduce_sum(tf.math.log(tf.linalg.diag_part(self.root_inverse)))
-        trace = 2 * tf.nn.l2_loss(self.root_inverse)
+        log_det = 2 * tf.reduce_sum(tf.math.log(tf.cast(tf.linalg.diag_part(self.root_inverse), q_mu.dtype)))
+        trace = 2 * tf.cast(tf.nn.l2_loss(self.root_inverse), q_mu.dtype)
         return (trace + tf.reduce_sum(tf.square(q_mu)) - tf.cast(tf.size(q_mu), q_mu.dtype) - log_det) / 2
 
     def _likelihood_gradients(
@@ -170,17 +171,17 @@ class NaturalOptimizer(Optimizer):
         self, q_mu: tf.Tensor, d_q_mu: tf.Tensor, d_S: tf.Tensor, step: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """(Λ, R⁻¹, m) after one step."""
-        exact = self.model.exact
-        rho = tf.cast(self._step_size(step), exact)
-        towards = -2 * rho * tf.cast(d_S, exact)
-        moved = (1 - rho) * self.precision + towards
+        work = self.model.work
+        rho = tf.cast(self._step_size(step), work)
+        moved = (1 - rho) * self.precision - (2 * rho) * d_S
         moved = tf.linalg.set_diag(moved, tf.linalg.diag_part(moved) + rho)
         if not self.concave:
             bent = tf.matmul(moved, self.root_inverse, transpose_b=True)
             moved = (self.precision + tf.matmul(bent, bent, transpose_b=True)) / 2
         root_inverse = inverse_cholesky(moved)
-        pull = tf.transpose(tf.cast(d_q_mu, exact) - q_mu)[:, :, None]
+        pull = tf.transpose(d_q_mu - tf.cast(q_mu, work))[:, :, None]
         shift = rho * tf.matmul(root_inverse, pull)  # its length is that of the mean's step Δ, √(Δᵀ Λ Δ)
         if not self.concave:
-            shift *= tf.minimum(tf.ones([], exact), LONGEST_MEAN_STEP / (tf.norm(shift, axis=1, keepdims=True) + 1e-30))
-        return moved, root_inverse, q_mu + tf.transpose(tf.matmul(root_inverse, shift, transpose_a=True)[:, :, 0])
+            shift *= tf.minimum(tf.ones([], work), LONGEST_MEAN_STEP / (tf.norm(shift, axis=1, keepdims=True) + 1e-30))
+        move = tf.transpose(tf.matmul(root_inverse, shift, transpose_a=True)[:, :, 0])
+        return moved, root_inverse, q_mu + tf.cast(move, q_mu.dtype)
