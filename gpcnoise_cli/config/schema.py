@@ -60,8 +60,10 @@ class OptimizerConfig:
     inducing_rate_factor: float = 1.0  # natgrad: Adam's rate for the inducing points, relative to the above
     natural_step: float = 0.1  # natgrad: largest step of q(u)
     natural_ramp: int = 20  # natgrad: steps until that size is reached
-    decay: bool = False  # let rates fall to zero over the last part of training
-    early_stop: bool = False  # stop when the smoothed bound no longer rises
+    cycle: int = 0  # steps of the first annealed cycle; 0: the rates never change
+    cycle_growth: float = 1.5  # how many times as long each further cycle is
+    early_stop: bool = False  # stop after a cycle that raised the bound too little
+    tolerance: float = 0.01  # too little: this part of the loss of a row, or of 0.1 where that is less
 
 
 @dataclass

@@ -109,7 +109,9 @@ def run_training(
             trainer.events = tracker or filed
             trainer.train()
             probabilities = trainer.probabilities(split.X_test)
-            save_model(folder.path, config, model, split, versions())
+            # A run that had to go on in float64 is to be used in float64.
+            trained = replace(config, runtime=replace(config.runtime, precision=trainer.history.precision))
+            save_model(folder.path, trained, model, split, versions())
             if keep_probabilities:
                 folder.write_probabilities(probabilities, split.y_test)
             metrics = evaluate(probabilities, split.y_test)
@@ -118,6 +120,8 @@ def run_training(
                 "device": device,
                 "delta": model.delta_value(),
                 "jitter": float(model.jitter),
+                "precision_used": trainer.history.precision,
+                "incidents": trainer.history.incidents,
                 "steps": trainer.step,
                 **asdict(metrics),
                 "elbo": trainer.elbo(),

@@ -79,24 +79,25 @@ class FusedSVGP(gpflow.models.SVGP):
         K_mm = covariances(self.kernel, self.Z, None, self.exact)
         return tf.linalg.set_diag(K_mm, (1 + self.jitter) * tf.linalg.diag_part(K_mm))
 
-    def kernel_matrices(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    def kernel_matrices(self, X: tf.Tensor, work: tf.DType | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """K_mm with jitter (exact dtype), and K_nm and diag K_nn (work dtype), each with the kernels in front."""
+        work = work or self.work
         return (
             self.inducing_covariance(),
-            covariances(self.kernel, X, self.Z, self.work),
-            prior_variances(self.kernel, X, self.work),
+            covariances(self.kernel, X, self.Z, work),
+            prior_variances(self.kernel, X, work),
         )
 
-    def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        """(μ, ν), each [N, C], in the work dtype."""
-        K_mm, K_nm, k_diag = self.kernel_matrices(X)
+    def marginals(self, X: tf.Tensor, work: tf.DType | None = None) -> tuple[tf.Tensor, tf.Tensor]:
+        """(μ, ν), each [N, C], in the work dtype or the one given."""
+        K_mm, K_nm, k_diag = self.kernel_matrices(X, work)
         q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
         mu, nu = fused_marginals(K_mm, K_nm, k_diag, q_mu, q_sqrt)
         return mu, self.floor_variance(nu, k_diag)
 
     def floor_variance(self, nu: tf.Tensor, k_diag: tf.Tensor) -> tf.Tensor:
         """Keep float32 rounding from turning a variance negative; float64 is left alone."""
-        return nu if self.work == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * tf.transpose(k_diag))
+        return nu if nu.dtype == tf.float64 else tf.maximum(nu, VARIANCE_FLOOR * tf.transpose(k_diag))
 
     def data_scale(self, batch_size: tf.Tensor) -> tf.Tensor:
         """n / B: how many rows each row of a minibatch stands for."""

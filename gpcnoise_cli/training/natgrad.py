@@ -100,6 +100,11 @@ class NaturalOptimizer(Optimizer):
         # A failed factorisation shows in the new mean before it shows in any loss.
         return when_finite(loss + tf.reduce_sum(new_q_mu), loss, move)
 
+    def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        matrices = self.model.kernel_matrices(X)
+        forward = marginals(*matrices, tf.convert_to_tensor(self.model.q_mu), self._covariance_offset())
+        return forward.mu, self.model.floor_variance(forward.nu, matrices[2])
+
     def settle(self) -> None:
         # With JΛJ = R Rᵀ, J the reversal of order, JR⁻ᵀJ is a lower triangular root of S, found without forming S.
         backwards = [1, 2]

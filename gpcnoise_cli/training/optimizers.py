@@ -37,6 +37,10 @@ class Optimizer(abc.ABC):
     def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         """Move the model by minibatch (X, Y); the loss before the move."""
 
+    def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        """(μ, ν) at X as a step computes them."""
+        return self.model.marginals(X)
+
     def settle(self) -> None:  # noqa: B027 (most optimizers have nothing to do here)
         """Bring the model's own parameters up to date, where the optimizer keeps q(u) in another form."""
 

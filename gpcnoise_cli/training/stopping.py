@@ -1,44 +1,33 @@
-"""When a run has learned what it can: the smoothed bound no longer rises.
+"""When a run has learned what it can, and when it has lost what it had.
 
-The loss is averaged over windows of fixed length, so that minibatch noise does not decide; the rule compares the mean
-of the latest windows with the mean of as many before them. Easy sets stop after a few hundred steps; a set whose
-inducing points still travel keeps gaining and goes on to the last planned step.
+A run ends after a cycle that raised the bound too little. A waveform is learned in the first cycle, while a set whose
+inducing points still travel keeps gaining and goes on to the last planned step. The cycles grow, so a slow gain is
+given the time to show.
 
-A likelihood with a label noise δ needs more windows. What δ costs is a part of every row's loss that no training takes
-away, so gains are small beside the whole, and over the short span minibatch noise alone may hide them.
+A run is lost when its loss, averaged over a window of steps so that minibatch noise does not decide, stands far above
+the best it had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-
-import numpy as np
 
 WINDOW = 20
-LONG_SPAN = 10
+# The loss of a row below which a gain is measured against this: a set that is learned to the last row would otherwise
+# be trained for gains that nobody can see.
+SMALLEST_LOSS = 0.1
+# Two windows in a row at this many times the best loss, and by this many nats a row above it.
+LOST_FACTOR, LOST_NATS = 1.5, 0.02
 
 
-@dataclass(frozen=True)
-class StoppingRule:
-    """Stop when the loss per row fell by less than `tolerance` (a part of itself) between two spans of windows."""
+def gained_enough(before: float, now: float, num_data: int, tolerance: float) -> bool:
+    """Whether a cycle that took the bound from `before` to `now` was worth it."""
+    return (now - before) / num_data >= tolerance * max(-now / num_data, SMALLEST_LOSS)
 
-    span: int = 5
-    tolerance: float = 0.005
-    wind_down_part: float = 0.3
-    least_wind_down: int = 60
 
-    @classmethod
-    def of(cls, delta_mode: str | None) -> StoppingRule:
-        """The rule for a likelihood that treats its δ like this; None: it has no δ."""
-        return cls() if delta_mode is None else cls(span=LONG_SPAN)
-
-    def satisfied(self, windows: Sequence[float]) -> bool:
-        if len(windows) < 2 * self.span + 1:  # the first window belongs to the start, not to learning
-            return False
-        before, now = np.mean(windows[-2 * self.span : -self.span]), np.mean(windows[-self.span :])
-        return bool(before - now < self.tolerance * abs(now))
-
-    def wind_down_steps(self, step: int) -> int:
-        """How many further steps, at falling rates, end a run that stops at `step`."""
-        return max(self.least_wind_down, int(self.wind_down_part * step))
+def is_lost(windows: Sequence[float], num_data: int) -> bool:
+    """Whether the losses of the latest two windows lie far above the best one."""
+    if len(windows) < 4:
+        return False
+    best, latest = min(windows), min(windows[-2:])
+    return latest > LOST_FACTOR * best and latest - best > LOST_NATS * num_data

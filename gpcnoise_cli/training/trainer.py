@@ -1,8 +1,13 @@
 """A training run from its first step to its last: rounds of the compiled loop, and what happens between them.
 
 Between rounds the trainer measures the test split, follows the bound, writes checkpoints, heeds a request to stop, and
-meets numerical trouble. Round boundaries that matter (measurements, windows of the stopping rule) lie at fixed steps,
-so that neither the machine's speed nor an interruption changes the result.
+meets numerical trouble. Round boundaries that matter (measurements, windows of losses, ends of cycles) lie at fixed
+steps, so that neither the machine's speed nor an interruption changes the result.
+
+The state at the end of a cycle is assessed in float64. Where the working precision is not enough for it, the jitter is
+raised and, if that does not help, the run goes on in float64. The best state is kept: a run whose loss rises far above
+its best returns there, in float64 or with smaller steps, and no run ends in a state worse than one it had. All of this
+is said as it happens and stands in the result.
 """
 
 from __future__ import annotations
@@ -22,17 +27,24 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.optimizers import build_optimizer
 from gpcnoise_cli.training.schedule import Schedule
-from gpcnoise_cli.training.stopping import WINDOW, StoppingRule
+from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost
 
 # How long one call of the compiled loop may take: the progress bar and Ctrl-C wait for it.
 SECONDS_PER_CALL = 0.5
-MEASUREMENTS_PER_RUN = 20
-LARGEST_JITTER = 1e-2
+# Without cycles a run is measured, and its state assessed, this many times, but not more often than that.
+MEASUREMENTS_PER_RUN, LEAST_BETWEEN = 20, 5 * WINDOW
+# Jitter as a part of the prior variance: the most that is added for the sake of the working precision, and at all.
+LARGEST_FOR_PRECISION, LARGEST_JITTER = 1e-4, 1e-2
+MOST_RETURNS = 5
+# A state counts as worse than another where its bound is lower by this part of the loss: assessments have no noise of
+# minibatches, but full-size steps leave some in the state itself.
+WORSE = 0.02
 
 
 class Interrupted(Exception):
@@ -51,7 +63,13 @@ class History:
     seconds: float = 0.0
     curve: list[CurvePoint] = field(default_factory=list)
     windows: list[float] = field(default_factory=list)
-    winding_down: bool = False
+    bounds: list[float] = field(default_factory=list)  # at the ends of cycles
+    best_bound: float = -np.inf
+    assessed_at: int = -1
+    ended_at_best: bool = False
+    returns: int = 0
+    precision: str = "mixed"
+    incidents: list[str] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         return {**vars(self), "curve": [point.to_dict() for point in self.curve]}
@@ -84,27 +102,32 @@ class Trainer:
         self.events = events or TrainingEvents()
         self.checkpoint = checkpoint
         self.stop_requested = stop_requested
-        self.schedule = Schedule(config.iterations, config.optimizer.decay)
+        self.schedule = Schedule(config.iterations, config.optimizer)
         self.optimizer = build_optimizer(model, config.optimizer, self.schedule)
-        self.loop = TrainingLoop(
-            self.optimizer, split.X_train, split.y_train, batch_size=config.batch_size, seed=config.seed
-        )
+        self.loop = self._new_loop()
         self.predictor = Predictor(model, config.runtime.chunk_rows)
-        self.rule = StoppingRule.of(model.likelihood.delta_mode) if config.optimizer.early_stop else None
-        self.history = History()
-        self.measure_every = config.runtime.eval_every or max(config.iterations // MEASUREMENTS_PER_RUN, 1)
+        self.assessor = Assessor(model, split.X_train, split.y_train, config.seed)
+        self.history = History(precision=config.runtime.precision)
+        self.best: list[np.ndarray] = []  # the state of the highest assessed bound
+        self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
         self.timed_steps, self.timed_seconds = 0, 0.0
         self._steps_per_call = 1
+
+    def _new_loop(self) -> TrainingLoop:
+        split, config = self.split, self.config
+        return TrainingLoop(
+            self.optimizer, split.X_train, split.y_train, batch_size=config.batch_size, seed=config.seed
+        )
 
     @property
     def variables(self) -> list[tf.Variable]:
         """All that changes during a run, in a fixed order."""
-        return [
-            *self.model.variables,
-            *self.optimizer.variables,
-            *self.schedule.variables,
-            *self.loop.variables,
-        ]
+        return [*self._state, *self.schedule.variables, *self.loop.variables]
+
+    @property
+    def _state(self) -> list[tf.Variable]:
+        """The variables of the model and of its optimizer: what is kept of the best moment."""
+        return [*self.model.variables, *self.optimizer.variables]
 
     @property
     def step(self) -> int:
@@ -122,12 +145,19 @@ class Trainer:
     def resume(self) -> None:
         """Continue from the checkpoint."""
         assert self.checkpoint is not None
-        self.history = History.from_dict(load_checkpoint(self.checkpoint, self.variables))
+        stored = load_checkpoint(self.checkpoint)
+        history = History.from_dict(stored.history)
+        if history.precision == "float64" and self.model.work != tf.float64:
+            self._use_float64()
+        stored.restore(self.variables)
+        self.history, self.best = history, stored.best
 
     def train(self) -> None:
         """Run to the end, or raise `Interrupted` with a checkpoint written."""
         self.events.started(self.step, self.end)
         saved_at = time.monotonic()
+        if self.history.assessed_at < 0:
+            self._assess()
         while self.step < self.end:
             self._advance(self._next_stop())
             self._between_rounds()
@@ -145,13 +175,16 @@ class Trainer:
         return self._despite_jitter(lambda: self.predictor(X))
 
     def elbo(self) -> float:
-        """The smoothed bound on all training rows."""
-        return -self._smoothed_loss()
+        """The bound on all training rows: smoothed over the latest steps, or of the state that was returned to."""
+        return self.history.best_bound if self.history.ended_at_best else -self._smoothed_loss()
 
     def _next_stop(self) -> int:
         step = self.step
-        marks = [(step // every + 1) * every for every in (WINDOW, self.measure_every)]
-        return min(self.end, step + self._steps_per_call, *marks)
+        every = [WINDOW, self.config.runtime.eval_every or self.end]
+        every += [] if self.schedule.cycles else [self.assess_every]
+        marks = [(step // each + 1) * each for each in every]
+        cycle_end = int(self.schedule.cycle_end)
+        return min(self.end, step + self._steps_per_call, *marks, cycle_end if cycle_end > step else self.end)
 
     def _advance(self, target: int) -> None:
         first, start, began = self.timed_steps == 0 and self._steps_per_call == 1, self.step, time.perf_counter()
@@ -174,21 +207,101 @@ class Trainer:
 
     def _between_rounds(self) -> None:
         step = self.step
-        at_point = step > 0 and (step % self.measure_every == 0 or step == self.end)
-        if at_point and (not self.history.curve or self.history.curve[-1].step < step):
-            self._measure(step)
         if step % WINDOW == 0 and step // WINDOW > len(self.history.windows):
             self.history.windows.append(self.loop.take_mean_loss(WINDOW))
-            self._maybe_wind_down(step)
+            if is_lost(self.history.windows, self.model.num_data):
+                self._return_to_best()
+        to_assess = step == int(self.schedule.cycle_end) if self.schedule.cycles else step % self.assess_every == 0
+        if step > self.history.assessed_at and (to_assess or step == self.end):
+            self._assess()
+        eval_every = self.config.runtime.eval_every
+        to_measure = step % eval_every == 0 if eval_every else to_assess
+        if step > 0 and (to_measure or step == self.end):
+            self._measure(step)
 
-    def _maybe_wind_down(self, step: int) -> None:
-        if self.rule is None or self.history.winding_down or not self.rule.satisfied(self.history.windows):
-            return
-        self.history.winding_down = True
-        before = self.end
-        self.schedule.wind_down(step, self.rule.wind_down_steps(step))
-        if self.end < before:
-            self.events.message(f"the bound no longer rises at step {step}: ending at step {self.end}.")
+    def _assess(self) -> None:
+        """What the state is worth now, and what follows: another precision, the next cycle, or the end."""
+        step, history = self.step, self.history
+        history.assessed_at = step
+        bound = self._trusted().bound
+        if bound >= history.best_bound:
+            history.best_bound, self.best = bound, [variable.numpy() for variable in self._state]
+        if step > 0 and self.schedule.cycles:
+            before = history.bounds[-1] if history.bounds else -np.inf
+            history.bounds.append(bound)
+            enough = gained_enough(before, bound, self.model.num_data, self.config.optimizer.tolerance)
+            if self.config.optimizer.early_stop and step < self.end and not enough:
+                self.schedule.stop(step)
+                self.events.message(f"the bound no longer rises: ending at step {step}.")
+            elif step < self.end:
+                self.schedule.next_cycle()
+        if step == self.end and bound < history.best_bound - WORSE * abs(history.best_bound):
+            history.ended_at_best = True
+            self._restore()
+            self._incident(
+                f"the run ended at step {step} with a lower bound ({bound:.5g}) than it had had "
+                f"({history.best_bound:.5g}): its best state is kept."
+            )
+
+    def _trusted(self) -> Assessment:
+        """An assessment in a precision that can be trusted: with more jitter, or in float64, where that is needed."""
+        found = self.assessor(self.optimizer)
+        if found.trustworthy or self.model.work == tf.float64 or np.isneginf(found.bound):
+            return found  # what cannot be computed at all is met by the next step
+        where = f"at step {self.step} rounding moves the log likelihood of a row by {found.rounding:.2g} on average"
+        usual = float(self.model.jitter)
+        while float(self.model.jitter) < LARGEST_FOR_PRECISION:
+            self.model.jitter.assign(10 * float(self.model.jitter))
+            steadier = self.assessor(self.optimizer)
+            if steadier.trustworthy and steadier.bound > found.bound - WORSE * abs(found.bound):
+                self._incident(f"{where}: jitter raised to {float(self.model.jitter):.0e} of the prior variance.")
+                return steadier
+        self.model.jitter.assign(usual)
+        if self.model.exact == tf.float64:
+            self._incident(f"{where}: going on in float64.")
+            self._use_float64()
+        else:
+            self._incident(f"{where}, and jitter does not help: take --precision mixed or float64.")
+        return self.assessor(self.optimizer)
+
+    def _return_to_best(self) -> None:
+        """The loss has risen far above its best: go back there, and on with more care."""
+        history, step = self.history, self.step
+        history.returns += 1
+        lost = f"the loss rose to {history.windows[-1]:.5g} from {min(history.windows):.5g} by step {step}: "
+        unsafe = self.model.work != self.model.exact and (
+            history.returns > 1 or not self.assessor(self.optimizer).trustworthy
+        )
+        self._restore()
+        if history.returns > MOST_RETURNS:
+            self.schedule.stop(step)
+            self._incident(lost + "ending with the best state, since returning to it has not helped.")
+        elif unsafe:
+            self._use_float64()
+            self._incident(lost + "back to the best state, and on in float64.")
+        else:
+            self.schedule.scale.assign(self.schedule.scale / 2)
+            self._incident(lost + "back to the best state, and on with steps half as long.")
+
+    def _restore(self) -> None:
+        for variable, value in zip(self._state, self.best, strict=True):
+            variable.assign(value.astype(variable.dtype.as_numpy_dtype))
+
+    def _use_float64(self) -> None:
+        """Go on in float64: the same state, compiled anew."""
+        before, loop = self.optimizer.variables, self.loop.variables
+        self.model.work = tf.float64
+        self.optimizer = build_optimizer(self.model, self.config.optimizer, self.schedule)
+        self.loop = self._new_loop()
+        self.predictor = Predictor(self.model, self.config.runtime.chunk_rows)
+        for new, old in zip([*self.optimizer.variables, *self.loop.variables], [*before, *loop], strict=True):
+            new.assign(tf.cast(old, new.dtype))
+        self.history.precision = "float64"
+
+    def _incident(self, text: str) -> None:
+        """Said as it happens, and kept for the result."""
+        self.history.incidents.append(text)
+        self.events.message(text)
 
     def _measure(self, step: int) -> None:
         metrics = evaluate(self.probabilities(self.split.X_test), self.split.y_test)
@@ -203,7 +316,7 @@ class Trainer:
 
     def _save(self) -> None:
         if self.checkpoint is not None:
-            save_checkpoint(self.checkpoint, self.variables, self.history.to_dict())
+            save_checkpoint(self.checkpoint, self.variables, self.history.to_dict(), self.best)
 
     def _recover(self) -> None:
         """A step failed and moved nothing: raise the jitter, soften the optimizer, or give up with a sentence."""
@@ -213,7 +326,7 @@ class Trainer:
         if not self._kernel_matrix_factorises():
             self._raise_jitter()
         elif self.optimizer.soften():
-            self.events.message(f"the natural-gradient step failed {where}: halving it.")
+            self._incident(f"the natural-gradient step failed {where}: halving it.")
         else:
             raise GpcnoiseError(
                 f"the loss is not a finite number {where}; try a smaller --learning-rate or --precision float64."
@@ -233,7 +346,7 @@ class Trainer:
                 "try fewer inducing points or a smaller --learning-rate."
             )
         self.model.jitter.assign(jitter)
-        self.events.message(f"the kernel matrix is nearly singular at step {self.step}: jitter raised to {jitter:.0e}.")
+        self._incident(f"the kernel matrix is nearly singular at step {self.step}: jitter raised to {jitter:.0e}.")
 
     def _despite_jitter(self, predict: Callable[[], np.ndarray]) -> np.ndarray:
         while True:
