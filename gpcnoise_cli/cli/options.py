@@ -100,7 +100,15 @@ def collect_overrides(
     ] = None,
     ard: Annotated[
         bool | None,
-        _option("--ard/--no-ard", help="One lengthscale per feature. Default: no-ard.", panel=_MODEL),
+        _option("--ard/--no-ard", help="One lengthscale per feature, or one for all. Default: ard.", panel=_MODEL),
+    ] = None,
+    kernel_per_class: Annotated[
+        bool | None,
+        _option(
+            "--kernel-per-class/--shared-kernel",
+            help="A kernel of its own for each class, or one for all. Default: by preset.",
+            panel=_MODEL,
+        ),
     ] = None,
     inducing: Annotated[
         str | None,
@@ -191,6 +199,7 @@ def collect_overrides(
         "likelihood": likelihood,
         "kernel": kernel,
         "kernel.ard": ard,
+        "kernel.shared": None if kernel_per_class is None else not kernel_per_class,
         "delta": delta,
         "inducing": inducing,
         "batch_size": batch_size,
