@@ -116,6 +116,16 @@ def collect_overrides(
             metavar="MODE",
         ),
     ] = None,
+    objective: Annotated[
+        str | None,
+        _option(
+            "--objective",
+            help="elbo, or predictive: the log density of the labels, no bound on the evidence. Default: elbo.",
+            panel=_TRAINING,
+            complete=_values("objective"),
+            metavar="NAME",
+        ),
+    ] = None,
     preset: Annotated[
         str | None,
         _option(
@@ -192,6 +202,7 @@ def collect_overrides(
         "kernel": kernel,
         "kernel.ard": ard,
         "delta": delta,
+        "objective": objective,
         "inducing": inducing,
         "batch_size": batch_size,
         "iterations": iterations,
