@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -240,12 +241,12 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     def _kept_inducing(self, start: FittedModel, config: TrainConfig) -> int:
         """The number of inducing points of `start`, which must be the kind of model that is asked for."""
         before = start.config
-        asked = {"likelihood": config.likelihood.name, "kernel": config.kernel.name, "ard": config.kernel.ard}
-        had = {"likelihood": before.likelihood.name, "kernel": before.kernel.name, "ard": before.kernel.ard}
-        for name, value in asked.items():
-            if value != had[name]:
+        for name in ("likelihood.name", "kernel.name", "kernel.ard", "objective"):
+            had, asked = (attrgetter(name)(one) for one in (before, config))
+            if asked != had:
+                told = name.removesuffix(".name").removeprefix("kernel.")
                 raise ValueError(
-                    f"warm_start: the fitted model has {name}={had[name]!r}, not {value!r}; "
+                    f"warm_start: the fitted model has {told}={had!r}, not {asked!r}; "
                     "set warm_start=False to start anew."
                 )
         return before.inducing

@@ -1,9 +1,9 @@
 """The softmax averaged over q(f) at fixed nodes, and the logarithm of that average: the predictive objective.
 
-E_q(f)[softmax(f)_y] has no closed form, and the scaled softmax that stands in for it elsewhere is wrong by 0.1
-(C = 3) to 0.3 (C = 26) nats at ν ≈ 1. So log p = log mean_k p_y(μ + √ν z_k) is taken over nodes z_k that are the same for all rows and steps.
-They are Sobol points with their mirror images, stretched to a covariance of exactly one: odd moments and second ones
-are then right, and the value is exact to first order in ν.
+E_q(f)[softmax(f)_y] has no closed form, and the scaled softmax that stands in for it elsewhere is wrong by 0.1 (C = 3)
+to 0.3 (C = 26) nats at ν ≈ 1. So log p = log mean_k p_y(μ + √ν z_k) is taken over nodes z_k that are the same for all
+rows and steps. They are Sobol points with their mirror images, stretched to a covariance of exactly one: odd moments
+and second ones are then right, and the value is exact to first order in ν.
 
 With weights ω_k = p_y(f_k) / Σ p_y(f_k) on the nodes and d_c = 1[c = y] − softmax(f_k)_c, ∂ log p / ∂μ_c = Σ_k ω_k d_c.
 For ν there are two forms that agree under the integral, and not at the nodes:
