@@ -9,7 +9,7 @@ import typer
 
 from gpcnoise_cli.cli.console import emit_json, print_table
 from gpcnoise_cli.cli.options import Json
-from gpcnoise_cli.cli.scores import SCORES, score, score_cells
+from gpcnoise_cli.cli.scores import SCORES, score, score_cells, trained_by
 
 # More classes than these would push the scores off the screen; --json has them all.
 MOST_CLASSES = 30
@@ -53,7 +53,7 @@ def _print_result(result: dict[str, Any]) -> None:
     if result["rows"] == "test split":
         where = f"the test rows of {where} (protocol {result['protocol']}, split {result['split']})"
     title = (
-        f"{result['method']} ({result['likelihood']}, {result['bound']} bound) on {where}: "
+        f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {where}: "
         f"{result['n']} rows, {result['classes']} classes"
     )
     print_table(tuple(SCORES), [score_cells(result, tuple(SCORES))], title=title)

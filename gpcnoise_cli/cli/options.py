@@ -124,6 +124,16 @@ def collect_overrides(
             metavar="MODE",
         ),
     ] = None,
+    objective: Annotated[
+        str | None,
+        _option(
+            "--objective",
+            help="elbo, or predictive: the log density of the labels, no bound on the evidence. Default: elbo.",
+            panel=_TRAINING,
+            complete=_values("objective"),
+            metavar="NAME",
+        ),
+    ] = None,
     preset: Annotated[
         str | None,
         _option(
@@ -201,6 +211,7 @@ def collect_overrides(
         "kernel.ard": ard,
         "kernel.shared": None if kernel_per_class is None else not kernel_per_class,
         "delta": delta,
+        "objective": objective,
         "inducing": inducing,
         "batch_size": batch_size,
         "iterations": iterations,

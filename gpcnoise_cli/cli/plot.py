@@ -88,6 +88,7 @@ def _comparison_tables(views: list[CellView]) -> dict[str, list[dict[str, Any]]]
         "dataset",
         "method",
         "kernel",
+        "objective",
         "bound",
         "preset",
         "protocol",

@@ -24,5 +24,11 @@ def score_cells(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
     return [score(result.get(SCORES[column][0]), SCORES[column][1]) for column in columns]
 
 
+def trained_by(result: Mapping[str, Any]) -> str:
+    """What training maximised, for the title of a table."""
+    objective = result.get("objective", "elbo")
+    return f"{result['bound']} bound" if objective == "elbo" else f"{objective} objective"
+
+
 def score(value: float | None, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"

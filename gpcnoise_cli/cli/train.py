@@ -9,7 +9,7 @@ import typer
 
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
-from gpcnoise_cli.cli.scores import score, score_cells
+from gpcnoise_cli.cli.scores import score, score_cells, trained_by
 from gpcnoise_cli.errors import UsageError
 
 _SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
@@ -89,17 +89,18 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
 
 def _print_result(result: dict[str, Any]) -> None:
     title = (
-        f"{result['method']} ({result['likelihood']}, {result['bound']} bound) on {result['dataset']} "
+        f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {result['dataset']} "
         f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
         f"{result['n_train']} training rows, {result['n_test']} test rows, d = {result['d']}, "
         f"{result['classes']} classes"
     )
+    is_bound = result["elbo"] is not None
     row = [
         *score_cells(result, _SCORES),
-        score(result["elbo"], 1),
+        score(result["elbo"] if is_bound else result["objective_value"], 1),
         score(result["delta"], 4),
         str(result["steps"]),
         score(result["train_seconds"], 1),
     ]
-    print_table((*_SCORES, "ELBO", "δ", "steps", "seconds"), [row], title=title)
+    print_table((*_SCORES, "ELBO" if is_bound else "objective", "δ", "steps", "seconds"), [row], title=title)
     say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {result['run_dir']} --data FILE --out FILE")

@@ -86,6 +86,7 @@ class TrainConfig:
     delta: DeltaConfig = field(default_factory=DeltaConfig)
     optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
+    objective: str = "elbo"  # elbo | predictive, which is no bound on the evidence
     inducing: int = MISSING
     batch_size: int = MISSING
     iterations: int = MISSING

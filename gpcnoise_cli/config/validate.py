@@ -71,6 +71,7 @@ _NUMBERS = (
 )
 
 _CHOICES: dict[str, tuple[str, ...]] = {
+    "objective": ("elbo", "predictive"),
     "protocol": ("clean", "paper"),
     "dataset.source": ("auto", "archive", "generated", "bayesian_benchmarks"),
     "kernel.lengthscale_start": ("data", "paper"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         How δ, the part of wrong labels, is found; the softmax has none.
     bound : {"tilted", "gumbel"}, optional
         The bound of the softmax likelihood.
+    objective : {"elbo", "predictive"}, optional
+        What training maximises: a bound on the evidence, or the log density of the labels, which is no such bound.
     precision : {"mixed", "float64", "float32"}, default="mixed"
         Of the training; predictions are computed in float64.
     standardise : bool, default=True
@@ -76,7 +79,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features_in_,), where X had names
     n_iter_ : int, the steps of the latest fit
-    elbo_ : float, the bound on the log evidence of the training rows at the end
+    elbo_ : float or None, the bound on the log evidence of the training rows at the end; None with another objective
+    objective_value_ : float, what training maximised, at the end
     n_inducing_ : int
     delta_ : float or None, the part of wrong labels that the model assumes
 
@@ -100,6 +104,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         learning_rate: float | None = None,
         delta: str | None = None,
         bound: str | None = None,
+        objective: str | None = None,
         precision: str = "mixed",
         standardise: bool = True,
         preset: str = "fast",
@@ -117,6 +122,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         self.learning_rate = learning_rate
         self.delta = delta
         self.bound = bound
+        self.objective = objective
         self.precision = precision
         self.standardise = standardise
         self.preset = preset
@@ -143,7 +149,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         if start is None:
             self._encoder = None
         self.classes_ = classes
-        self._fitted, self.n_iter_, self.elbo_ = fit.fitted, fit.steps, fit.elbo
+        self._fitted, self.n_iter_, self.objective_value_ = fit.fitted, fit.steps, fit.objective
+        self.elbo_ = fit.objective if config.objective == "elbo" else None
         self.n_inducing_, self.delta_ = m, fit.fitted.delta
         return self
 
@@ -234,12 +241,12 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     def _kept_inducing(self, start: FittedModel, config: TrainConfig) -> int:
         """The number of inducing points of `start`, which must be the kind of model that is asked for."""
         before = start.config
-        asked = {"likelihood": config.likelihood.name, "kernel": config.kernel.name, "ard": config.kernel.ard}
-        had = {"likelihood": before.likelihood.name, "kernel": before.kernel.name, "ard": before.kernel.ard}
-        for name, value in asked.items():
-            if value != had[name]:
+        for name in ("likelihood.name", "kernel.name", "kernel.ard", "objective"):
+            had, asked = (attrgetter(name)(one) for one in (before, config))
+            if asked != had:
+                told = name.removesuffix(".name").removeprefix("kernel.")
                 raise ValueError(
-                    f"warm_start: the fitted model has {name}={had[name]!r}, not {value!r}; "
+                    f"warm_start: the fitted model has {told}={had!r}, not {asked!r}; "
                     "set warm_start=False to start anew."
                 )
         return before.inducing

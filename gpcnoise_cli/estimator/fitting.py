@@ -21,7 +21,7 @@ class Fit:
 
     fitted: FittedModel
     steps: int
-    elbo: float
+    objective: float  # its value at the end
 
 
 def fit_model(

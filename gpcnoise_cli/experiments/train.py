@@ -24,8 +24,8 @@ from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 class FiledEvents(TrainingEvents):
     """Writes the log and the curve into the run folder, and passes everything on to the listener that shows it."""
 
-    def __init__(self, folder: RunFolder, shown: TrainingEvents) -> None:
-        self.folder, self.shown = folder, shown
+    def __init__(self, folder: RunFolder, shown: TrainingEvents, objective: str) -> None:
+        self.folder, self.shown, self.objective = folder, shown, objective
         self.curve: list[CurvePoint] = []
 
     def started(self, step: int, iterations: int) -> None:
@@ -38,7 +38,8 @@ class FiledEvents(TrainingEvents):
     def measured(self, point: CurvePoint) -> None:
         self.curve.append(point)
         self.folder.write_curve(self.curve)
-        self._log(f"step {point.step}: elbo {point.elbo:.6g}, acc {point.acc:.2f}, nll {point.nll:.4f}")
+        name = "elbo" if self.objective == "elbo" else f"{self.objective} objective"
+        self._log(f"step {point.step}: {name} {point.elbo:.6g}, acc {point.acc:.2f}, nll {point.nll:.4f}")
         self.shown.measured(point)
 
     def message(self, text: str) -> None:
@@ -100,7 +101,7 @@ def run_training(
         model = build_model(config, split.X_train, split.num_classes)
         trainer = Trainer(config, model, split, stop_requested=stop_requested)
         folder = folder or RunFolder.create(config)
-        filed = FiledEvents(folder, events or TrainingEvents())
+        filed = FiledEvents(folder, events or TrainingEvents(), config.objective)
         trainer.checkpoint = folder.checkpoint
         if resume and folder.checkpoint.exists():
             trainer.resume()
@@ -124,7 +125,9 @@ def run_training(
                 "incidents": trainer.history.incidents,
                 "steps": trainer.step,
                 **asdict(metrics),
-                "elbo": trainer.elbo(),
+                # The value of another objective is no bound on the evidence, and must not be taken for one.
+                "elbo": trainer.elbo() if config.objective == "elbo" else None,
+                "objective_value": trainer.elbo(),
                 "train_seconds": trainer.history.seconds,
                 "seconds_per_step": trainer.seconds_per_step,
                 "run_dir": str(folder.path),
@@ -150,7 +153,8 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "likelihood": config.likelihood.name,
         "method": likelihood_spec(config.likelihood.name).method,
         "noise_variance": config.likelihood.noise_variance,
-        "bound": config.likelihood.bound,
+        "objective": config.objective,
+        "bound": config.likelihood.bound if config.objective == "elbo" else None,
         "kernel": config.kernel.name,
         "ard": config.kernel.ard,
         "shared_kernel": config.kernel.shared,

@@ -1,8 +1,10 @@
 """What every classification likelihood here has in common.
 
-A label is a class index 0..C − 1 in one column. A likelihood says two things: the per-point expectation under a
-Gaussian q(f), with its gradients (`_expectation_and_gradients`), and the class probabilities, given f or given q(f).
-GPflow's interface follows from these. All arithmetic is done in the dtype of `Fmu`, so that a trainer may hand in
+A label is a class index 0..C − 1 in one column. A likelihood says two things: what a point adds to the objective under
+a Gaussian q(f), with its gradients (`_expectation_and_gradients`), and the class probabilities, given f or given q(f).
+GPflow's interface follows from these. The objective is the ELBO, whose term is E_q[log p(y|f)] or a lower bound on it,
+or predictive: log E_q[p(y|f)], the log density that a prediction is scored by. That is no smaller, and with it the
+whole is no lower bound on the evidence. All arithmetic is done in the dtype of `Fmu`, so that a trainer may hand in
 float32 blocks while its parameters are float64.
 """
 
@@ -15,28 +17,36 @@ from check_shapes import check_shapes, inherit_check_shapes
 from gpflow.base import MeanAndVariance, TensorType
 from gpflow.likelihoods import Likelihood
 
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, with_known_gradients
+from gpcnoise_cli.likelihoods.registry import OBJECTIVES
 
 
 class ClassLikelihood(Likelihood, abc.ABC):
     """A likelihood of a class label given `num_latent` latent function values."""
 
     bound_name: str
-    """Which bound on the expected log likelihood `variational_expectations` returns."""
+    """Which bound on the expected log likelihood `variational_expectations` returns, if the objective is the ELBO."""
     delta_mode: str | None = None
     """How δ is treated; None where the likelihood has no δ."""
+    concave: bool = False
+    """Whether a point's term is concave in its means and falls with its variances: true of the softmax bounds only."""
+    concave_bound: str = "gumbel"
+    """The softmax bound that a training step may follow on the same q(f) where it wants a concave one."""
 
-    def __init__(self, num_classes: int, num_latent: int) -> None:
+    def __init__(self, num_classes: int, num_latent: int, objective: str = "elbo") -> None:
+        if objective not in OBJECTIVES:
+            raise unknown_choice("objective", objective, OBJECTIVES)
         if num_classes < 2:
             raise UsageError(f"a classifier needs at least two classes, and the labels have {num_classes}.")
         super().__init__(input_dim=None, latent_dim=num_latent, observation_dim=1)
         self.num_classes = num_classes
         self.num_latent = num_latent
+        self.objective = objective
 
     @abc.abstractmethod
     def _expectation_and_gradients(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
-        """The expectation [...] and its gradients [..., L], for labels one-hot [..., C] of the same batch shape."""
+        """A point's term [...] and its gradients [..., L], for labels one-hot [..., C] of the same batch shape."""
 
     @abc.abstractmethod
     def _class_probabilities(self, F: tf.Tensor) -> tf.Tensor:

@@ -15,6 +15,7 @@ from gpcnoise_cli.errors import UsageError, unknown_choice
 if TYPE_CHECKING:
     from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
 
+OBJECTIVES = ("elbo", "predictive")
 DELTA_MODES = ("free", "fixed", "optimal")
 DELTA_PRIORS = ("none", "beta")
 DEFAULT_QUADRATURE_POINTS = 20
@@ -68,6 +69,7 @@ def build_likelihood(
     *,
     noise_variance: float | None = None,
     bound: str | None = None,
+    objective: str = "elbo",
     delta_mode: str = "free",
     delta: float = 1e-3,
     delta_prior: str = "none",
@@ -78,13 +80,16 @@ def build_likelihood(
     """Build the GPflow likelihood `name` for labels 0..num_classes − 1.
 
     `noise_variance` replaces the registered a of the Gaussian family, and `bound` is one of those the likelihood
-    offers, the first by default. The δ options and `quadrature_points` concern the Gaussian family only,
-    `prediction_draws` and `seed` the softmax only; a misspelt δ mode or prior is refused for every likelihood.
+    offers, the first by default. `objective` says what training maximises; with `predictive` no bound is used. The δ
+    options and `quadrature_points` concern the Gaussian family only, `prediction_draws` and `seed` the softmax only; a
+    misspelt δ mode or prior is refused for every likelihood.
     """
     spec = likelihood_spec(name)
     bound = bound or spec.bounds[0]
     if bound not in spec.bounds:
         raise unknown_choice(f"bound of the {name} likelihood", bound, spec.bounds)
+    if objective not in OBJECTIVES:
+        raise unknown_choice("objective", objective, OBJECTIVES)
     if delta_mode not in DELTA_MODES:
         raise unknown_choice("delta mode", delta_mode, DELTA_MODES)
     if delta_prior not in DELTA_PRIORS:
@@ -94,16 +99,21 @@ def build_likelihood(
             raise UsageError(f"the {name} likelihood has Gumbel noise, so it takes no noise variance; leave it out.")
         from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
 
-        return SoftmaxLikelihood(num_classes, bound=bound, prediction_draws=prediction_draws, seed=seed)
+        return SoftmaxLikelihood(
+            num_classes, bound=bound, objective=objective, prediction_draws=prediction_draws, seed=seed
+        )
 
     from gpcnoise_cli.likelihoods.gaussian_noise import BinaryGaussianNoise, MulticlassGaussianNoise
 
     variance = spec.noise_variance if noise_variance is None else noise_variance
     if num_classes == 2:
-        return BinaryGaussianNoise(variance, delta_mode=delta_mode, delta=delta, delta_prior=delta_prior)
+        return BinaryGaussianNoise(
+            variance, objective=objective, delta_mode=delta_mode, delta=delta, delta_prior=delta_prior
+        )
     return MulticlassGaussianNoise(
         num_classes,
         variance,
+        objective=objective,
         delta_mode=delta_mode,
         delta=delta,
         delta_prior=delta_prior,

@@ -3,23 +3,21 @@
 E_q(f)[log p(y|f)] has no closed form, but two lower bounds do. The paper's (`gumbel`, eq_ELBO_sm) comes from the
 noise: −log(1 + P) with P = exp(ν_y/2 − μ_y) Σ_{c≠y} exp(μ_c + ν_c/2). The tighter one (`tilted`) optimises a weight
 vector α of which the paper's bound is the special case α = onehot(y); see `tilted_bound`. Prediction averages the
-softmax over a fixed set of quasi-random normal draws, the same for every row.
+softmax over a fixed set of quasi-random normal draws, the same for every row; so does the predictive objective, over
+fewer (`averaged_softmax`).
 """
 
 from __future__ import annotations
-
-from functools import lru_cache
 
 import numpy as np
 import tensorflow as tf
 from check_shapes import inherit_check_shapes
 from gpflow.base import TensorType
-from scipy.special import ndtri
-from scipy.stats import qmc
 
 from gpcnoise_cli.errors import UsageError, unknown_choice
+from gpcnoise_cli.likelihoods.averaged_softmax import averaged_softmax, normal_draws, symmetric_nodes
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
-from gpcnoise_cli.likelihoods.numerics import Array, ValueAndGradients, floored_variance
+from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, floored_variance
 from gpcnoise_cli.likelihoods.registry import DEFAULT_PREDICTION_DRAWS, LIKELIHOODS
 from gpcnoise_cli.likelihoods.tilted_bound import tilted_bound
 
@@ -30,13 +28,15 @@ DRAWS_PER_BLOCK = 64
 class SoftmaxLikelihood(ClassLikelihood):
     """p(y|f) = softmax(f)_y, one latent function per class.
 
-    `variational_expectations` is a lower bound on E_q(f)[log p(y|f)], with equality at zero variance.
+    `variational_expectations` is a lower bound on E_q(f)[log p(y|f)], with equality at zero variance; if the objective
+    is predictive, it is log E_q(f)[p(y|f)].
     """
 
     def __init__(
         self,
         num_classes: int,
         bound: str = "gumbel",
+        objective: str = "elbo",
         prediction_draws: int = DEFAULT_PREDICTION_DRAWS,
         seed: int = 0,
     ) -> None:
@@ -45,12 +45,15 @@ class SoftmaxLikelihood(ClassLikelihood):
             raise unknown_choice("bound", bound, offered)
         if prediction_draws < 1:
             raise UsageError(f"{prediction_draws} prediction draws are too few; use a power of two such as 512.")
-        super().__init__(num_classes, num_classes)
-        self.bound_name = bound
+        super().__init__(num_classes, num_classes, objective)
+        self.concave = objective == "elbo"
+        self.bound_name = self.concave_bound = bound
         self.prediction_draws = prediction_draws
         self.seed = seed
 
     def _expectation_and_gradients(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
+        if self.objective == "predictive":
+            return averaged_softmax(Fmu, Fvar, one_hot, symmetric_nodes(self.num_classes))
         gumbel = gumbel_bound(Fmu, Fvar, one_hot)
         if self.bound_name == "gumbel":
             return gumbel
@@ -96,15 +99,3 @@ def gumbel_bound(Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAn
     shares = wrong * tf.exp(exponents - log_rivals)
     value = -tf.nn.softplus(log_p)[..., 0]
     return value, one_hot * wrong - shares, -0.5 * (one_hot * wrong + shares)
-
-
-@lru_cache(maxsize=8)
-def normal_draws(count: int, dimension: int, seed: int) -> Array:
-    """Scrambled Sobol points mapped to the standard normal, [D, dimension], D the next power of two from `count`.
-
-    A power of two keeps the point set balanced; the scrambling depends on `seed` alone, so predictions repeat exactly.
-    """
-    exponent = max(count - 1, 0).bit_length()
-    uniform = qmc.Sobol(dimension, scramble=True, rng=seed).random_base2(exponent)
-    half_cell = 2.0**-32
-    return np.asarray(ndtri(np.clip(uniform, half_cell, 1.0 - half_cell)), dtype=np.float64)

@@ -30,6 +30,7 @@ def assemble(
         num_classes,
         noise_variance=options.noise_variance,
         bound=options.bound,
+        objective=config.objective,
         delta_mode=config.delta.mode,
         delta=config.delta.value,
         delta_prior=config.delta.prior,

@@ -90,7 +90,7 @@ def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tens
     to_work = tf.cast(L_inverse, work)
     A = product(K_nm, to_work, transpose_b=True)
     served, m = P.shape[0] // kernels, P.shape[1]
-    mu = _by_class(product(A, _by_kernel(tf.cast(q_mu, work), kernels)))
+    mu = _by_class(product(A, by_kernel(tf.cast(q_mu, work), kernels)))
     if served == 1:
         PA = product(A, product(P, to_work))[:, :, None, :]
         nu = k_diag[:, :, None] + _rowsums(PA, K_nm)
@@ -106,8 +106,8 @@ def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tenso
     A, PA, L_inverse = forward.A, forward.PA, forward.L_inverse
     work, exact, kernels = A.dtype, L_inverse.dtype, A.shape[0]
     to_work = tf.cast(L_inverse, work)
-    mean = _by_kernel(tf.cast(q_mu, work), kernels)
-    d_mu, d_nu = _by_kernel(d_mu, kernels), _by_kernel(d_nu, kernels)
+    mean = by_kernel(tf.cast(q_mu, work), kernels)
+    d_mu, d_nu = by_kernel(d_mu, kernels), by_kernel(d_nu, kernels)
     d_S = weighted_squares(A, d_nu)
     d_mean = product(A, d_mu, transpose_a=True)
     if PA.shape[2] == 1:
@@ -148,7 +148,7 @@ def product(a: tf.Tensor, b: tf.Tensor, **transposed: bool) -> tf.Tensor:
     return tf.matmul(a, b, **transposed)
 
 
-def _by_kernel(columns: tf.Tensor, kernels: int) -> tf.Tensor:
+def by_kernel(columns: tf.Tensor, kernels: int) -> tf.Tensor:
     """[n, C] as [G, n, C/G]."""
     if kernels == 1:
         return columns[None]

@@ -154,9 +154,10 @@ class PerClass(SeparateIndependent):
 
     @property
     def kernels(self) -> list[Kernel]:
-        return [
-            _with_parameters(self.stack, lambda p, c=c: tf.convert_to_tensor(p)[c]) for c in range(self.num_classes)
-        ]
+        def one(c: int) -> Kernel:
+            return _with_parameters(self.stack, lambda parameter: tf.convert_to_tensor(parameter)[c])
+
+        return [one(c) for c in range(self.num_classes)]
 
 
 def covariances(kernel: Kernel, X: tf.Tensor, Z: tf.Tensor | None, dtype: tf.DType) -> tf.Tensor:

@@ -14,7 +14,7 @@ class CurvePoint:
 
     step: int
     seconds: float  # of training, evaluation not counted
-    elbo: float  # mean over the latest window of steps
+    elbo: float  # mean over the latest window of steps; of the objective, where that is not the ELBO
     acc: float
     nll: float
     delta: float | None

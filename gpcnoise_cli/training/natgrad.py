@@ -11,6 +11,11 @@ to first order, has the same fixed points, and cannot leave the positive definit
 That family's bound is also flat wherever q(f) is sure of itself, so a start from nothing may end with every row in the
 largest class. The first steps therefore follow the softmax bound, which is concave, on the same q(f); the family's own
 bound takes over from a q(f) that already knows the classes.
+
+The predictive objective is bent and started in the same way, whatever the likelihood. Besides, its curvature in the
+mean is not Λ: a term log E_q[p] has the second derivative 2∂ν − (∂μ)² by μ, that of an ELBO 2∂ν alone. With labels that
+are right as often as the model says, the ∂ν cancel, Λ stays near I, and a step of the mean by Λ⁻¹ is many times too
+long. So the mean, and it alone, moves by (Λ + A diag((∂μ)²) Aᵀ)⁻¹; where the step vanishes is the same.
 """
 
 from __future__ import annotations
@@ -19,7 +24,14 @@ import tensorflow as tf
 
 from gpcnoise_cli.config.schema import OptimizerConfig
 from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
-from gpcnoise_cli.models.conditional import adjoint, inverse_cholesky, marginals
+from gpcnoise_cli.models.conditional import (
+    Marginals,
+    adjoint,
+    by_kernel,
+    inverse_cholesky,
+    marginals,
+    weighted_squares,
+)
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.optimizers import Optimizer, when_finite
@@ -44,9 +56,11 @@ CONCAVE_START, QUICK_DELTA, SLOW_DELTA, LARGEST_START = 80, 0.1, 0.002, 0.01
 class NaturalOptimizer(Optimizer):
     """Natural gradients on q(u); Adam on the kernel, the inducing points and a free δ."""
 
-    def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
-        super().__init__(model, config, schedule)
-        self.concave = model.likelihood.delta_mode is None
+    def __init__(
+        self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule, majority_error: float | None = None
+    ) -> None:
+        super().__init__(model, config, schedule, majority_error)
+        self.concave = model.likelihood.concave
         q_sqrt = tf.cast(model.q_sqrt, tf.float64)
         precision = tf.linalg.inv(tf.matmul(q_sqrt, q_sqrt, transpose_b=True))
         # Whitened precisions are well conditioned, above all where Λ ⪰ I: the work dtype serves them.
@@ -77,6 +91,7 @@ class NaturalOptimizer(Optimizer):
         loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
 
         weight = tf.cast(scale, model.work)
+        curvature = self._curvature(forward, weight * tf.square(d_mu))
         d_mu, d_nu = d_mu * weight, d_nu * weight
         back = adjoint(forward, q_mu, d_mu, d_nu)
         d_kernel = kernel_tape.gradient(
@@ -85,7 +100,7 @@ class NaturalOptimizer(Optimizer):
             output_gradients=[-back.K_mm, -back.K_nm, -back.k_diag],
         )
         d_likelihood = self._likelihood_gradients(X, mu, nu, Y, scale)
-        precision, root_inverse, new_q_mu = self._natural_step(q_mu, back.q_mu, back.S, step)
+        precision, root_inverse, new_q_mu = self._natural_step(q_mu, back.q_mu, back.S, step, curvature)
 
         def move() -> None:
             rate = self.config.learning_rate * self.schedule.factor(step)
@@ -120,10 +135,8 @@ class NaturalOptimizer(Optimizer):
         settled = (1 - self.schedule.factor(step)) ** 4
         return tf.where(step < CONCAVE_START, tf.constant(QUICK_DELTA, tf.float64), SLOW_DELTA + QUICK_DELTA * settled)
 
-    def delta_target(self, best: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-        counts = tf.math.bincount(tf.cast(Y[:, 0], tf.int32), minlength=2, dtype=best.dtype)
-        error = 1 - tf.reduce_max(counts) / tf.reduce_sum(counts)
-        return tf.where(step < CONCAVE_START, tf.minimum(best, LARGEST_START * error), best)
+    def delta_target(self, best: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+        return tf.where(step < CONCAVE_START, tf.minimum(best, LARGEST_START * self.majority_error), best)
 
     def _expectation_gradients(
         self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor
@@ -140,7 +153,8 @@ class NaturalOptimizer(Optimizer):
         likelihood = self.model.likelihood
         single = [[0, 0], [likelihood.num_classes - likelihood.num_latent, 0]]
         mu, nu = tf.pad(mu, single), tf.pad(nu, single)
-        _, d_mu, d_nu = SoftmaxLikelihood(likelihood.num_classes).expectation_gradients(mu, nu, Y)
+        softmax = SoftmaxLikelihood(likelihood.num_classes, likelihood.concave_bound)
+        _, d_mu, d_nu = softmax.expectation_gradients(mu, nu, Y)
         return d_mu[:, -likelihood.num_latent :], d_nu[:, -likelihood.num_latent :]
 
     def _covariance_offset(self) -> tf.Tensor:
@@ -172,8 +186,14 @@ class NaturalOptimizer(Optimizer):
         size = self.config.natural_step * tf.pow(tf.constant(FIRST_FRACTION, tf.float64), 1.0 - ramp)
         return size * self.schedule.factor(step) * tf.pow(tf.constant(0.5, tf.float64), self.halvings)
 
+    def _curvature(self, forward: Marginals, squares: tf.Tensor) -> tf.Tensor | None:
+        """What Λ lacks of the objective's curvature in the mean, A diag(n/B (∂μ)²) Aᵀ; None if that is the ELBO's."""
+        if self.model.likelihood.objective == "elbo":
+            return None
+        return weighted_squares(forward.A, by_kernel(squares, forward.A.shape[0]))
+
     def _natural_step(
-        self, q_mu: tf.Tensor, d_q_mu: tf.Tensor, d_S: tf.Tensor, step: tf.Tensor
+        self, q_mu: tf.Tensor, d_q_mu: tf.Tensor, d_S: tf.Tensor, step: tf.Tensor, curvature: tf.Tensor | None = None
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
         """(Λ, R⁻¹, m) after one step."""
         work = self.model.work
@@ -185,8 +205,9 @@ class NaturalOptimizer(Optimizer):
             moved = (self.precision + tf.matmul(bent, bent, transpose_b=True)) / 2
         root_inverse = inverse_cholesky(moved)
         pull = tf.transpose(d_q_mu - tf.cast(q_mu, work))[:, :, None]
-        shift = rho * tf.matmul(root_inverse, pull)  # its length is that of the mean's step Δ, √(Δᵀ Λ Δ)
+        of_mean = root_inverse if curvature is None else inverse_cholesky(moved + curvature)
+        shift = rho * tf.matmul(of_mean, pull)  # its length is that of the mean's step Δ, √(Δᵀ Λ Δ)
         if not self.concave:
             shift *= tf.minimum(tf.ones([], work), LONGEST_MEAN_STEP / (tf.norm(shift, axis=1, keepdims=True) + 1e-30))
-        move = tf.transpose(tf.matmul(root_inverse, shift, transpose_a=True)[:, :, 0])
+        move = tf.transpose(tf.matmul(of_mean, shift, transpose_a=True)[:, :, 0])
         return moved, root_inverse, q_mu + tf.cast(move, q_mu.dtype)

@@ -24,10 +24,14 @@ DELTA_RATE, DELTA_WARM_UP, CHANCE = 0.02, 60, 0.95
 class Optimizer(abc.ABC):
     """A way to move a model; `variables` is all it must remember between steps."""
 
-    def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
+    def __init__(
+        self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule, majority_error: float | None = None
+    ) -> None:
         self.model = model
         self.config = config
         self.schedule = schedule
+        # The error of always naming the largest class of the training rows; by default that of equal classes.
+        self.majority_error = 1 - 1 / model.likelihood.num_classes if majority_error is None else majority_error
 
     @property
     @abc.abstractmethod
@@ -53,12 +57,12 @@ class Optimizer(abc.ABC):
         likelihood = self.model.likelihood
         if likelihood.delta_mode == "optimal":
             delta = tf.cast(likelihood.delta, tf.float64)
-            best = self.delta_target(tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64), Y, step)
+            best = self.delta_target(tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64), step)
             learned = best < CHANCE * (likelihood.num_classes - 1) / likelihood.num_classes
             rate = self.delta_rate(step) * tf.cast(learned, tf.float64)
             likelihood.assign_delta(delta + rate * (best - delta))
 
-    def delta_target(self, best: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+    def delta_target(self, best: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         """What δ follows at `step`, where `best` is the δ* of the minibatch."""
         return best
 
@@ -80,8 +84,10 @@ def when_finite(value: tf.Tensor, loss: tf.Tensor, move: Callable[[], None]) -> 
 class AdamOptimizer(Optimizer):
     """Adam on all trainable parameters."""
 
-    def __init__(self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> None:
-        super().__init__(model, config, schedule)
+    def __init__(
+        self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule, majority_error: float | None = None
+    ) -> None:
+        super().__init__(model, config, schedule, majority_error)
         self.adam = Adam(model.trainable_variables)
 
     @property
@@ -103,9 +109,11 @@ class AdamOptimizer(Optimizer):
         return when_finite(loss, loss, move)
 
 
-def build_optimizer(model: FusedSVGP, config: OptimizerConfig, schedule: Schedule) -> Optimizer:
+def build_optimizer(
+    model: FusedSVGP, config: OptimizerConfig, schedule: Schedule, majority_error: float | None = None
+) -> Optimizer:
     """The optimizer `config` names; natural gradients need the fused conditional."""
     from gpcnoise_cli.training.natgrad import NaturalOptimizer
 
     registry: dict[str, type[Optimizer]] = {"adam": AdamOptimizer, "natgrad": NaturalOptimizer}
-    return registry[config.name](model, config, schedule)
+    return registry[config.name](model, config, schedule, majority_error)

@@ -31,7 +31,7 @@ from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 from gpcnoise_cli.training.loop import TrainingLoop
-from gpcnoise_cli.training.optimizers import build_optimizer
+from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.schedule import Schedule
 from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost
 
@@ -103,7 +103,7 @@ class Trainer:
         self.checkpoint = checkpoint
         self.stop_requested = stop_requested
         self.schedule = Schedule(config.iterations, config.optimizer)
-        self.optimizer = build_optimizer(model, config.optimizer, self.schedule)
+        self.optimizer = self._new_optimizer()
         self.loop = self._new_loop()
         self.predictor = Predictor(model, config.runtime.chunk_rows)
         self.assessor = Assessor(model, split.X_train, split.y_train, config.seed)
@@ -112,6 +112,10 @@ class Trainer:
         self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
         self.timed_steps, self.timed_seconds = 0, 0.0
         self._steps_per_call = 1
+
+    def _new_optimizer(self) -> Optimizer:
+        shares = np.bincount(self.split.y_train) / self.split.n_train
+        return build_optimizer(self.model, self.config.optimizer, self.schedule, 1 - float(np.max(shares)))
 
     def _new_loop(self) -> TrainingLoop:
         split, config = self.split, self.config
@@ -291,7 +295,7 @@ class Trainer:
         """Go on in float64: the same state, compiled anew."""
         before, loop = self.optimizer.variables, self.loop.variables
         self.model.work = tf.float64
-        self.optimizer = build_optimizer(self.model, self.config.optimizer, self.schedule)
+        self.optimizer = self._new_optimizer()
         self.loop = self._new_loop()
         self.predictor = Predictor(self.model, self.config.runtime.chunk_rows)
         for new, old in zip([*self.optimizer.variables, *self.loop.variables], [*before, *loop], strict=True):

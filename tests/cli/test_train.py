@@ -19,10 +19,11 @@ Trained = Callable[..., Any]
 # DESIGN, section 3: what the JSON of `train` holds at least.
 # fmt: off
 FIELDS = [
-    "preset", "dataset", "protocol", "likelihood", "method", "bound", "kernel", "ard", "inducing", "batch_size",
-    "delta_mode", "delta", "iterations", "learning_rate", "optimizer", "precision", "device", "split", "seed",
-    "n_train", "n_test", "d", "classes", "acc", "nll", "brier", "ece", "elbo", "train_seconds", "seconds_per_step",
-    "run_dir", "versions", "ece_equal_mass", "auroc", "acc_at_80", "acc_at_90", "acc_at_95", "per_class", "class_names",
+    "preset", "dataset", "protocol", "likelihood", "method", "objective", "bound", "kernel", "ard", "inducing",
+    "batch_size", "delta_mode", "delta", "iterations", "learning_rate", "optimizer", "precision", "device", "split",
+    "seed", "n_train", "n_test", "d", "classes", "acc", "nll", "brier", "ece", "elbo", "objective_value",
+    "train_seconds", "seconds_per_step", "run_dir", "versions", "ece_equal_mass", "auroc", "acc_at_80",
+    "acc_at_90", "acc_at_95", "per_class", "class_names",
 ]
 # fmt: on
 METHODS = {"step": "GPC-I", "probit": "GPC-II", "logit": "GPC-III", "softmax": "GPCsm"}
@@ -164,6 +165,24 @@ def test_a_run_takes_the_next_free_folder(
     assert " ".join(lines[1].split()) == "acc % nll Brier ECE AUROC acc@90 % ELBO δ steps seconds"
     assert len(lines) == 3
     assert "saved in runs/file-softmax-rbf-split0-002" in outcome.stderr
+
+
+@pytest.mark.parametrize("likelihood", ["probit", "softmax"])
+def test_the_value_of_the_predictive_objective_is_not_called_a_bound(
+    cli: Cli, trained: Trained, tables: Any, likelihood: str
+) -> None:
+    run = trained(tables.three, "--likelihood", likelihood, "--objective", "predictive")
+    assert (run.result["objective"], run.result["bound"], run.result["elbo"]) == ("predictive", None, None)
+    assert math.isfinite(run.result["objective_value"])
+    assert "predictive objective -" in (run.path / "log.txt").read_text()
+    again = cli("train", "--resume", run.path)
+    assert f"({likelihood}, predictive objective) on file" in again.stdout
+    assert (
+        " ".join(again.stdout.splitlines()[1].split()) == "acc % nll Brier ECE AUROC acc@90 % objective δ steps seconds"
+    )
+    scored = cli("evaluate", run.path)
+    assert f"({likelihood}, predictive objective) on" in scored.stdout
+    assert trained(tables.three, "--likelihood", likelihood).result["objective"] == "elbo"
 
 
 def test_a_run_folder_is_not_overwritten(cli: Cli, refused: Callable[..., None], trained: Trained, tables: Any) -> None:

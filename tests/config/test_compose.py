@@ -24,7 +24,7 @@ def test_paper_recipe_is_the_paper_to_the_letter() -> None:
     assert (config.optimizer.learning_rate, config.optimizer.decay, config.optimizer.early_stop) == (0.01, False, False)
     assert (config.delta.mode, config.delta.value, config.delta.prior) == ("free", 1e-3, "none")
     assert (config.kernel.lengthscale_start, config.kernel.variance, config.kernel.shared) == ("paper", 5.0, True)
-    assert config.likelihood.bound == "gumbel"
+    assert (config.likelihood.bound, config.objective) == ("gumbel", "elbo")
 
 
 @pytest.mark.parametrize(("recipe", "bound"), [("fast", "tilted"), ("paper", "gumbel")])

@@ -23,6 +23,7 @@ REFUSED = {
     "runtime.precision": ["float16"],
     "runtime.device": ["tpu"],
     "preset": ["quick"],
+    "objective": ["evidence"],
     "optimizer.name": ["sgd"],
     "likelihood.bound": ["gaussian", "jaakkola"],
     "inducing": [0, -1],

@@ -154,6 +154,15 @@ def test_a_pickle_works_in_a_new_process(fitted: GPCNoiseClassifier, iris: Any, 
     assert done.stderr == ""
 
 
+def test_the_predictive_objective_has_a_value_and_no_bound(iris: Any) -> None:
+    clf = GPCNoiseClassifier(**QUICK, objective="predictive").fit(*iris)
+    assert clf.elbo_ is None
+    assert clf.objective_value_ < 0.0
+    assert clf.score(*iris) > 0.8
+    plain = GPCNoiseClassifier(**QUICK).fit(*iris)
+    assert plain.elbo_ == plain.objective_value_
+
+
 def test_warm_start_goes_on_where_the_fit_ended(iris: Any) -> None:
     X, y = iris
     clf = GPCNoiseClassifier(**QUICK, warm_start=True).fit(X, y)
@@ -166,8 +175,10 @@ def test_warm_start_goes_on_where_the_fit_ended(iris: Any) -> None:
         clf.fit(X, np.where(y == 2, 9, y))
     with pytest.raises(ValueError, match="kernel='rbf', not 'matern32'"):
         clf.set_params(kernel="matern32").fit(X, y)
+    with pytest.raises(ValueError, match="objective='elbo', not 'predictive'"):
+        clf.set_params(kernel="rbf", objective="predictive").fit(X, y)
     with pytest.raises(ValueError, match="features"):
-        clf.set_params(kernel="rbf").fit(X[:, :2], y)
+        clf.set_params(objective=None).fit(X[:, :2], y)
     clf.set_params(warm_start=False).fit(X[:, :2], y)
     assert clf.n_features_in_ == 2
 

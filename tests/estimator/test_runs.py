@@ -99,6 +99,12 @@ def test_a_run_of_the_command_line_is_an_estimator(cli: Cli, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("preset", ["fast", "paper"])
 def test_parameters_lead_to_the_same_settings_and_back(preset: str) -> None:
-    asked = {"preset": preset, "likelihood": "step", "ard": True, "overrides": ("kernel.lengthscale=2.5",)}
+    asked = {
+        "preset": preset,
+        "likelihood": "step",
+        "ard": True,
+        "objective": "predictive",
+        "overrides": ("kernel.lengthscale=2.5",),
+    }
     config = settings(asked, seed=4)
     assert settings(parameters_of(config), seed=4) == config

@@ -1,4 +1,4 @@
-"""Every likelihood of the registry, for a few numbers of classes and with each of its bounds."""
+"""Every likelihood of the registry, for a few numbers of classes, with each of its bounds and objectives."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ def _cases() -> dict[str, Builder]:
     def builder(**options: Any) -> Builder:
         return lambda: build_likelihood(**options)
 
-    return {
-        f"{name}-{classes}-{bound}": builder(name=name, num_classes=classes, bound=bound, delta=0.05)
-        for name, spec in LIKELIHOODS.items()
-        for classes in (2, 4)
-        for bound in spec.bounds
-    }
+    cases: dict[str, Builder] = {}
+    for name, spec in LIKELIHOODS.items():
+        for classes in (2, 4):
+            common = {"name": name, "num_classes": classes, "delta": 0.05}
+            for bound in spec.bounds:
+                cases[f"{name}-{classes}-{bound}"] = builder(**common, bound=bound)
+            cases[f"{name}-{classes}-predictive"] = builder(**common, objective="predictive")
+    return cases
 
 
 CASES = _cases()

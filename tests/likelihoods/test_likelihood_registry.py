@@ -50,6 +50,7 @@ def test_what_is_built_is_what_the_registry_says(name: str, num_classes: int) ->
         ({"name": "probits"}, "unknown likelihood 'probits'; did you mean 'probit'"),
         ({"name": "softmax", "bound": "tilt"}, "unknown bound of the softmax likelihood 'tilt'; did you mean 'tilted'"),
         ({"name": "step", "bound": "gumbel"}, "unknown bound of the step likelihood 'gumbel'"),
+        ({"name": "step", "objective": "predict"}, "unknown objective 'predict'; did you mean 'predictive'"),
         ({"name": "step", "delta_mode": "learned"}, "unknown delta mode"),
         ({"name": "softmax", "delta_prior": "gamma"}, "unknown delta prior"),
         ({"name": "softmax", "noise_variance": 1.0}, "takes no noise variance"),

@@ -1,4 +1,4 @@
-"""Trouble that a run meets by itself: a precision that is not enough, a loss that runs away, an end worse than its best.
+"""Trouble that a run meets by itself: too little precision, a loss that runs away, an end worse than its best.
 
 Each is forced, seen to be met, and seen to be said: in the messages, in the history that becomes the result.
 """

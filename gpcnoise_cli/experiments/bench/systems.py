@@ -65,7 +65,7 @@ def engine(problem: Problem, optimizer: str = "adam", precision: str = "mixed") 
     config = problem.case.config(optimizer, precision)
     with precision_context(precision):
         model = _model(problem, config)
-        schedule = Schedule(config.iterations, config.optimizer.decay)
+        schedule = Schedule(config.iterations, config.optimizer)
         return Loop(build_optimizer(model, config.optimizer, schedule), problem, config)
 
 

@@ -35,6 +35,7 @@ class RunView:
     selective: SelectiveCurve
     confusion: NDArray[np.int64]  # [observed, predicted]
     class_names: tuple[Any, ...]
+    objective: str
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ def view_run(run_dir: Path) -> RunView:
         selective=selective_curve(probabilities, split.y_test),
         confusion=_confusion(probabilities.argmax(axis=1), split.y_test, split.num_classes),
         class_names=split.class_names,
+        objective=config.objective,
     )
 
 
@@ -107,6 +109,7 @@ _TOLD = (
     "dataset",
     "method",
     "kernel",
+    "objective",
     "bound",
     "delta_mode",
     "preset",

@@ -39,9 +39,9 @@ def _curve(view: RunView) -> Figure:
     figure = new_figure(PAGE, 2.5)
     steps = view.curve["step"]
     panels = figure.subplots(1, 3)
-    for axes, metric, label in zip(
-        panels, ("elbo", "acc", "nll"), ("ELBO, nats", "accuracy, %", "nll, nats"), strict=True
-    ):
+    followed = "ELBO" if view.objective == "elbo" else f"{view.objective} objective"
+    labels = (f"{followed}, nats", "accuracy, %", "nll, nats")
+    for axes, metric, label in zip(panels, ("elbo", "acc", "nll"), labels, strict=True):
         axes.plot(steps, view.curve[metric], color=BLUE, marker="o")
         label_axes(axes, x="step", y=label)
     figure.suptitle(f"{view.label}: acc {view.metrics.acc:.2f}%, nll {view.metrics.nll:.4f}", fontsize=8.5)

@@ -96,7 +96,7 @@ def run_page(run_dir: Path) -> RunPage:
         trouble=trouble,
         tiles=tuple(_tiles(record)),
         figures=tuple((key, _shown(value)) for key, value in record.items() if key not in _ELSEWHERE),
-        charts=tuple(_charts(folder)),
+        charts=tuple(_charts(folder, config.objective)),
         reliability=None if view is None else _reliability(view),
         selective=None if view is None else _selective(view),
         classes=() if view is None else tuple(_classes(view)),
@@ -118,9 +118,10 @@ def _tiles(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, f"{record[key]:.{digits}f}"
 
 
-def _charts(folder: RunFolder) -> Iterator[Chart]:
+def _charts(folder: RunFolder, objective: str) -> Iterator[Chart]:
     points = folder.read_curve()
-    for key, title in _CURVES.items():
+    other = {} if objective == "elbo" else {"elbo": f"{objective.capitalize()} objective on the training rows"}
+    for key, title in (_CURVES | other).items():
         kept = [(p.step, getattr(p, key)) for p in points if is_number(getattr(p, key))]
         if len(kept) > 1:
             yield line_chart(title, [step for step, _ in kept], [value for _, value in kept])
