@@ -42,7 +42,8 @@ def everything(context: typer.Context, quick: Quick = False, out: Out = SCRATCH,
 def steps(quick: Quick = False, out: Out = SCRATCH, json: Json = False) -> None:
     """One training step against stock GPflow, GPyTorch (where installed) and the floor of the matrix products.
 
-    GPyTorch comes with the extra `bench`, or from the interpreter that GPCNOISE_BENCH_PYTHON names.
+    With one kernel for all classes and with one for each. GPyTorch comes with the extra `bench`, or from the
+    interpreter that GPCNOISE_BENCH_PYTHON names.
     """
     _time("steps", quick=quick, out=out, json=json)
 
@@ -211,6 +212,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
 def show(result: dict[str, Any], json: bool) -> None:
     """The whole result as JSON, or its tables."""
     from gpcnoise_cli.reporting.bench_tables import (
+        aims_table,
         classifiers_table,
         growth_table,
         machine_line,
@@ -224,6 +226,8 @@ def show(result: dict[str, Any], json: bool) -> None:
         return
     say(machine_line(result["machine"]))
     tables = [steps_table(record) for record in result.get("steps", ())]
+    if "steps" in result:
+        tables.append(aims_table(result["steps"]))
     if "growth" in result:
         tables.append(growth_table(result["growth"]["points"]))
     if "quality" in result:

@@ -19,6 +19,7 @@ SYSTEM_NAMES = {
     "float64": "gpcnoise, float64",
     "float32": "gpcnoise, float32",
     "natgrad": "gpcnoise, mixed, natgrad",
+    "shared": "gpcnoise, mixed, one kernel",
     "stock": "stock GPflow, float64",
     "gpytorch": "GPyTorch, float32",
     "gemm": "floor: the products alone",
@@ -42,12 +43,38 @@ def steps_table(record: Mapping[str, Any]) -> BenchTable:
             ]
         )
     title = (
-        f"C = {record['C']} ({record['likelihood']}), d = {record['d']}, m = {record['inducing']}, "
+        f"C = {record['C']} ({record['likelihood']}), d = {record['d']}, {_kernels(record)}m = {record['inducing']}, "
         f"B = {record['batch_size']}, n = {record['rows']}: one training step; "
         f"float32 products at {record['floor']['gflops_per_second']:.0f} Gflop/s"
     )
     columns = ("system", "ms", "quartiles", "stock ÷ this", "GPyTorch ÷ this", "this ÷ floor")
     return BenchTable(title, columns, rows)
+
+
+def aims_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
+    """The ratios that have a name in every case, with what they are to be where that is said."""
+    rows = []
+    for record in records:
+        for one in record.get("compared", ()):  # files of earlier versions have none
+            aim = one["aim"]
+            rows.append(
+                [
+                    f"C = {record['C']}, {_kernels(record)}d = {record['d']}",
+                    f"{SYSTEM_NAMES[one['over']]} ÷ {SYSTEM_NAMES[one['under']]}",
+                    _ratio(one),
+                    f"{one['per_round']['q1']:.2f} … {one['per_round']['q3']:.2f}",
+                    ABSENT if aim is None else f"{one['sense']} {aim:g}",
+                    {True: "reached", False: "missed", None: ABSENT}[one["reached"]],
+                ]
+            )
+    columns = ("case", "time of one step ÷ another", "ratio", "quartiles of the rounds", "aim", "")
+    return BenchTable("Ratios and their aims", columns, rows)
+
+
+def _kernels(record: Mapping[str, Any]) -> str:
+    """What is unusual about the kernels of a case, ready to stand before the next word."""
+    per_class = "" if record.get("shared", True) else "one kernel per class, "
+    return per_class + ("ARD, " if record.get("ard", False) else "")
 
 
 def growth_table(points: Iterable[Mapping[str, Any]]) -> BenchTable:

@@ -133,6 +133,8 @@ def _as_question(problem: Problem, arrays: Path) -> dict[str, Any]:
     return {
         "arrays": str(arrays),
         "C": case.C,
+        "ard": case.ard,
+        "shared": case.shared,
         "batch_size": case.batch_size,
         "lengthscale": case.lengthscale,
         "variance": config.kernel.variance,

@@ -10,6 +10,7 @@ from typing import Any
 
 from gpcnoise_cli.reporting.bench_tables import (
     BenchTable,
+    aims_table,
     classifiers_table,
     growth_table,
     machine_line,
@@ -45,7 +46,9 @@ def read_bench(folder: Path) -> tuple[list[BenchPart], list[str]]:
 
 
 def _steps(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
-    return [steps_table(record) for record in content["steps"]], [machine_line(content["machine"])]
+    aims = aims_table(content["steps"])
+    tables = [*(steps_table(record) for record in content["steps"]), *([aims] if aims.rows else [])]
+    return tables, [machine_line(content["machine"])]
 
 
 def _growth(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
