@@ -1,4 +1,4 @@
-"""`gpcnoise bench`: how long a training step takes, how long until a model is good, and how good beside others."""
+"""`gpcnoise bench`: how long a step, a whole command or a grid takes, and how good the models are beside others."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def everything(context: typer.Context, quick: Quick = False, out: Out = SCRATCH,
 def steps(quick: Quick = False, out: Out = SCRATCH, json: Json = False) -> None:
     """One training step against stock GPflow, GPyTorch (where installed) and the floor of the matrix products.
 
-    GPyTorch comes with the extra `bench`, or from the interpreter that GPCNOISE_BENCH_PYTHON names.
+    With one kernel for all classes and with one for each. GPyTorch comes with the extra `bench`, or from the
+    interpreter that GPCNOISE_BENCH_PYTHON names.
     """
     _time("steps", quick=quick, out=out, json=json)
 
@@ -136,6 +137,111 @@ def classifiers(
 
 
 @app.command()
+def command(
+    datasets: Annotated[
+        str | None,
+        typer.Option("--datasets", help="Names between commas. Default: waveform-noise,ringnorm,adult,letter."),
+    ] = None,
+    systems: Annotated[
+        str | None,
+        typer.Option("--systems", help="Of gpcnoise, gpflow, gpytorch, boosting, logistic. Default: all."),
+    ] = None,
+    repeats: Annotated[int, typer.Option("--repeats", help="Runs of each; medians are shown.")] = 1,
+    stock_steps: Annotated[
+        int | None,
+        typer.Option("--stock-steps", help="Steps of the GPflow and GPyTorch scripts. Default: 500.", metavar="STEPS"),
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Measure again what is kept already.")] = False,
+    kept: Annotated[bool, typer.Option("--kept", help="Only show what is kept; measure nothing.")] = False,
+    out: Out = RESULTS,
+    json: Json = False,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Hydra overrides for `gpcnoise train`.")
+    ] = None,
+) -> None:
+    """Seconds from the shell command to the saved model, and how good it is, beside scripts with other libraries.
+
+    Each run is a fresh process on split 0 of protocol clean, timed from start to exit. GPflow and GPyTorch train for a
+    fixed number of steps (the paper has 10,000, which takes them more than an hour on letter). Each run is kept.
+
+    Example: gpcnoise bench command --datasets ringnorm --systems gpcnoise,boosting --repeats 3
+    """
+    from gpcnoise_cli.experiments.bench.command import (
+        DATASETS,
+        GPYTORCH,
+        STEPS,
+        SYSTEMS,
+        Request,
+        kept_command,
+        measure_command,
+    )
+    from gpcnoise_cli.experiments.bench.gpytorch_client import find_gpytorch
+    from gpcnoise_cli.experiments.grid import parse_names
+
+    if kept and fresh:
+        raise UsageError("--kept measures nothing and --fresh measures everything; choose one of them.")
+    request = Request(
+        parse_names(datasets) if datasets is not None else DATASETS,
+        parse_names(systems) if systems is not None else SYSTEMS,
+        repeats,
+        stock_steps if stock_steps is not None else STEPS,
+        tuple(overrides or ()),
+    )
+    gpytorch = find_gpytorch() if GPYTORCH in request.systems and not kept else None
+    if GPYTORCH in request.systems and not kept:
+        _tell_about(gpytorch)
+    machine = _machine(gpytorch)
+    if kept:
+        records = kept_command(request, out)
+        if not records:
+            raise UsageError(
+                f"nothing is kept in {out} for {', '.join(request.datasets)}; leave out --kept to measure."
+            )
+    else:
+        with _progress() as told:
+            records = measure_command(request, out, machine, gpytorch, told, fresh=fresh)
+    show({"machine": machine, "command": records}, json)
+
+
+@app.command()
+def grid(
+    preset: Annotated[str, typer.Option("--preset", help="fast or paper.")] = "fast",
+    protocol: Annotated[str, typer.Option("--protocol", help="paper or clean.")] = "paper",
+    splits: Annotated[str, typer.Option("--splits", help="Numbers and ranges, such as 0-9.")] = "0",
+    datasets: Annotated[
+        str | None, typer.Option("--datasets", help="Names between commas. Default: all that are here.")
+    ] = None,
+    likelihoods: Annotated[
+        str | None, typer.Option("--likelihoods", help="Of step, probit, logit, softmax. Default: all.")
+    ] = None,
+    iterations: Annotated[
+        str | None, typer.Option("--iterations", help="Fewer steps than the preset's.", metavar="STEPS")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option("--workers", help="Cells computed at a time. Default: one per core.", metavar="N")
+    ] = None,
+    out: Out = RESULTS,
+    json: Json = False,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Hydra overrides for every cell.")
+    ] = None,
+) -> None:
+    """Cells an hour of `gpcnoise reproduce uci`, computed into a new folder that is removed afterwards.
+
+    Example: gpcnoise bench grid --datasets ringnorm,twonorm --protocol clean
+    """
+    from gpcnoise_cli.experiments.bench.grid import FILE, Request, measure_grid
+
+    request = Request(preset, protocol, splits, datasets, likelihoods, iterations, workers, tuple(overrides or ()))
+    machine = _machine(None)
+    record = measure_grid(request, out, machine)
+    show({"machine": machine, "grid": record}, json)
+    say(f"written: {out / FILE}")
+    if record["failed"]:
+        raise typer.Exit(1)
+
+
+@app.command()
 def memory(
     rows: Annotated[int, typer.Option("--rows", help="Training rows.")] = 100_000,
     columns: Annotated[int, typer.Option("--columns", help="Features.")] = 20,
@@ -156,14 +262,14 @@ def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
 
     load_tensorflow()  # first, and without its notices: the modules below import it
     from gpcnoise_cli.experiments.bench.case import STANDARD_CASES
-    from gpcnoise_cli.experiments.bench.gpytorch_client import HOW_TO_GET_IT, find_gpytorch
+    from gpcnoise_cli.experiments.bench.gpytorch_client import find_gpytorch
     from gpcnoise_cli.experiments.bench.growth import AXES, BASE, EFFORT, QUICK_AXES, measure_growth
     from gpcnoise_cli.experiments.bench.steps import measure_steps
     from gpcnoise_cli.reporting.bench_files import write_bench
 
     gpytorch = find_gpytorch() if "steps" in parts else None
-    if gpytorch is None and "steps" in parts:
-        say(f"GPyTorch is not installed, so it is left out ({HOW_TO_GET_IT}).")
+    if "steps" in parts:
+        _tell_about(gpytorch)
     result: dict[str, Any] = {"machine": _machine(gpytorch)}
     effort = _prepared(quick)
     with _progress() as told:
@@ -176,6 +282,19 @@ def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
     written = write_bench(result, out)
     show(result, json)
     say("written: " + ", ".join(str(path) for path in written))
+
+
+def _tell_about(gpytorch: Installation | None) -> None:
+    """Say what a reader of the table should know about the GPyTorch in it."""
+    from gpcnoise_cli.experiments.bench.gpytorch_client import HOW_TO_GET_IT, OLDEST_FAST
+
+    if gpytorch is None:
+        say(f"GPyTorch is not installed, so it is left out ({HOW_TO_GET_IT}).")
+    elif gpytorch.is_older_than(OLDEST_FAST):
+        say(
+            f"GPyTorch {gpytorch.versions['gpytorch']} is older than {'.'.join(map(str, OLDEST_FAST))}, "
+            f"from which on its variational strategy is faster; compare with a newer one ({HOW_TO_GET_IT})."
+        )
 
 
 def _machine(gpytorch: Installation | None) -> dict[str, Any]:
@@ -211,11 +330,15 @@ def _progress() -> Iterator[Callable[[str], None]]:
 def show(result: dict[str, Any], json: bool) -> None:
     """The whole result as JSON, or its tables."""
     from gpcnoise_cli.reporting.bench_tables import (
+        aims_table,
         classifiers_table,
+        command_table,
+        grid_table,
         growth_table,
         machine_line,
         memory_table,
         quality_table,
+        slowest_cells_table,
         steps_table,
     )
 
@@ -224,12 +347,18 @@ def show(result: dict[str, Any], json: bool) -> None:
         return
     say(machine_line(result["machine"]))
     tables = [steps_table(record) for record in result.get("steps", ())]
+    if "steps" in result:
+        tables.append(aims_table(result["steps"]))
     if "growth" in result:
         tables.append(growth_table(result["growth"]["points"]))
     if "quality" in result:
         tables.append(quality_table(result["quality"].values()))
     if "classifiers" in result:
         tables.append(classifiers_table(result["classifiers"]))
+    if "command" in result:
+        tables.append(command_table(result["command"]))
+    if "grid" in result:
+        tables += [grid_table([result["grid"]]), slowest_cells_table(result["grid"])]
     if "memory" in result:
         tables.append(memory_table(result["memory"]))
     for table in tables:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ SYSTEM_NAMES = {
     "float64": "gpcnoise, float64",
     "float32": "gpcnoise, float32",
     "natgrad": "gpcnoise, mixed, natgrad",
+    "shared": "gpcnoise, mixed, one kernel",
     "stock": "stock GPflow, float64",
     "gpytorch": "GPyTorch, float32",
     "gemm": "floor: the products alone",
@@ -42,12 +44,38 @@ def steps_table(record: Mapping[str, Any]) -> BenchTable:
             ]
         )
     title = (
-        f"C = {record['C']} ({record['likelihood']}), d = {record['d']}, m = {record['inducing']}, "
+        f"C = {record['C']} ({record['likelihood']}), d = {record['d']}, {_kernels(record)}m = {record['inducing']}, "
         f"B = {record['batch_size']}, n = {record['rows']}: one training step; "
         f"float32 products at {record['floor']['gflops_per_second']:.0f} Gflop/s"
     )
     columns = ("system", "ms", "quartiles", "stock ÷ this", "GPyTorch ÷ this", "this ÷ floor")
     return BenchTable(title, columns, rows)
+
+
+def aims_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
+    """The ratios that have a name in every case, with what they are to be where that is said."""
+    rows = []
+    for record in records:
+        for one in record.get("compared", ()):  # files of earlier versions have none
+            aim = one["aim"]
+            rows.append(
+                [
+                    f"C = {record['C']}, {_kernels(record)}d = {record['d']}",
+                    f"{SYSTEM_NAMES[one['over']]} ÷ {SYSTEM_NAMES[one['under']]}",
+                    _ratio(one),
+                    f"{one['per_round']['q1']:.2f} … {one['per_round']['q3']:.2f}",
+                    ABSENT if aim is None else f"{one['sense']} {aim:g}",
+                    {True: "reached", False: "missed", None: ABSENT}[one["reached"]],
+                ]
+            )
+    columns = ("case", "time of one step ÷ another", "ratio", "quartiles of the rounds", "aim", "")
+    return BenchTable("Ratios and their aims", columns, rows)
+
+
+def _kernels(record: Mapping[str, Any]) -> str:
+    """What is unusual about the kernels of a case, ready to stand before the next word."""
+    per_class = "" if record.get("shared", True) else "one kernel per class, "
+    return per_class + ("ARD, " if record.get("ard", False) else "")
 
 
 def growth_table(points: Iterable[Mapping[str, Any]]) -> BenchTable:
@@ -143,6 +171,97 @@ def memory_table(record: Mapping[str, Any]) -> BenchTable:
         f"{record['train_acc']:.2f}",
     ]
     return BenchTable(title, ("peak MB", "fit s", "steps", "m", "acc on the training rows %"), [row])
+
+
+COMMAND_NAMES = {
+    "gpcnoise": "gpcnoise train",
+    "gpflow": "script, GPflow SVGP",
+    "gpytorch": "script, GPyTorch SVGP",
+    "boosting": "script, HistGradientBoosting",
+    "logistic": "script, LogisticRegression",
+}
+
+
+def command_table(records: Mapping[str, Mapping[str, Any]]) -> BenchTable:
+    """Wall clock of whole processes beside the quality they reach; medians where there are several runs."""
+    rows = []
+    for dataset, measured in records.items():
+        ours = _median(measured.get("gpcnoise", {}), "seconds")
+        for system, record in measured.items():
+            seconds = _median(record, "seconds")
+            if seconds is None:
+                rows.append([dataset, COMMAND_NAMES[system], "not installed", *[ABSENT] * 7])
+                continue
+            steps = record["runs"][-1].get("steps")
+            rows.append(
+                [
+                    dataset,
+                    COMMAND_NAMES[system],
+                    record["settings"].get("package", record["machine"]["versions"].get("gpcnoise", ABSENT)),
+                    f"{seconds:.1f}",
+                    _times(seconds / ours if ours else None),
+                    f"{_median(record, 'processor_seconds'):.1f}",
+                    f"{_median(record, 'acc'):.2f}",
+                    f"{_median(record, 'nll'):.4f}",
+                    ABSENT if steps is None else str(steps),
+                    str(len(record["runs"])),
+                ]
+            )
+    title = "From the shell command to the saved model: a fresh process on split 0 of protocol clean"
+    columns = (
+        "data set",
+        "command",
+        "version",
+        "seconds",
+        "÷ gpcnoise",
+        "processor s",
+        "acc %",
+        "nll",
+        "steps",
+        "runs",
+    )
+    return BenchTable(title, columns, rows)
+
+
+def _median(record: Mapping[str, Any], key: str) -> float | None:
+    values = [run[key] for run in record.get("runs", ())]
+    return statistics.median(values) if values else None
+
+
+def grid_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
+    """How fast whole grids are computed."""
+    rows = [
+        [
+            one["command"],
+            str(len(one["cells"])),
+            str(len(one["failed"])),
+            f"{one['seconds'] / 60:.1f}",
+            f"{one['cells_per_hour']:.0f}",
+            f"{one['processor_seconds_per_cell']:.1f}",
+            f"{one['train_seconds'] / len(one['cells']):.1f}",
+        ]
+        for one in records
+    ]
+    columns = ("command", "cells", "failed", "minutes", "cells an hour", "processor s a cell", "training s a cell")
+    return BenchTable("Cells an hour, into a new results folder", columns, rows)
+
+
+def slowest_cells_table(record: Mapping[str, Any], most: int = 8) -> BenchTable:
+    """Where the time of a grid goes."""
+    slowest = sorted(record["cells"], key=lambda cell: cell["train_seconds"], reverse=True)[:most]
+    rows = [
+        [
+            cell["dataset"],
+            cell["likelihood"],
+            str(cell["split"]),
+            f"{cell['train_seconds']:.1f}",
+            str(cell["steps"]),
+            f"{cell['nll']:.4f}",
+        ]
+        for cell in slowest
+    ]
+    title = f"The {len(rows)} slowest cells of `{record['command']}`"
+    return BenchTable(title, ("set", "likelihood", "split", "training s", "steps", "nll"), rows)
 
 
 def machine_line(machine: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from gpcnoise_cli.cli.bench import show
 from gpcnoise_cli.experiments.bench import case, growth, interleave, quality
 from gpcnoise_cli.experiments.bench.gpytorch_client import PYTHON_VARIABLE
-from gpcnoise_cli.experiments.bench.steps import ENGINES, FLOOR, STOCK
+from gpcnoise_cli.experiments.bench.steps import ENGINES, FLOOR, SHARED, STOCK
 
 Cli = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
@@ -25,7 +26,7 @@ Capture = pytest.CaptureFixture[str]
 def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     small = case.Case(C=3, d=3, inducing=8, batch_size=32, rows=100)
     monkeypatch.delenv(PYTHON_VARIABLE, raising=False)
-    monkeypatch.setattr(case, "STANDARD_CASES", (small,))
+    monkeypatch.setattr(case, "STANDARD_CASES", (small, replace(small, ard=True, shared=False)))
     monkeypatch.setattr(growth, "BASE", small)
     monkeypatch.setattr(growth, "QUICK_AXES", (growth.Axis("n", "rows", (50,)),))
     monkeypatch.setattr(interleave, "QUICK", interleave.Effort(2, 0.01))
@@ -40,7 +41,16 @@ def test_without_a_name_steps_and_growth_are_one_json_object(cli: Cli, tmp_path:
     assert {"cpu", "load_average", "busy", "versions"} <= set(result["machine"])
     assert [(point["axis"], point["value"], point["rows"]) for point in result["growth"]["points"]] == [("n", 50, 50)]
     assert "C = 3, d = 3: compiling stock GPflow" in stderr
-    _check_steps(result["steps"][0])
+    shared, per_class = result["steps"]
+    _check_steps(shared)
+    _check_steps(per_class, SHARED)
+    assert {(one["over"], one["under"]) for one in per_class["compared"]} == {
+        ("stock", "mixed"),
+        ("stock", "float64"),
+        ("mixed", "gemm"),
+        ("mixed", "shared"),
+        ("natgrad", "mixed"),
+    }
 
     names = {path.name for path in tmp_path.iterdir()}
     assert names == {"steps.json", "growth.json", "growth.csv", "growth.png", "growth.pdf"}
@@ -49,13 +59,14 @@ def test_without_a_name_steps_and_growth_are_one_json_object(cli: Cli, tmp_path:
 
     show(result, json=False)
     stdout, stderr = capsys.readouterr()
-    for words in ("stock ÷ this", "stock GPflow, float64", "floor: the products alone", "Growth of one training step"):
-        assert words in stdout
+    words = ("stock ÷ this", "stock GPflow, float64", "floor: the products alone", "Growth of one training step")
+    for expected in (*words, "C = 3 (softmax), d = 3, one kernel per class, ARD, m = 8", "at least 4"):
+        assert expected in stdout
     assert "cores, load" in stderr
 
 
-def _check_steps(record: dict[str, Any]) -> None:
-    assert set(record["seconds_per_step"]) == {*ENGINES, STOCK, FLOOR}
+def _check_steps(record: dict[str, Any], *more: str) -> None:
+    assert set(record["seconds_per_step"]) == {*ENGINES, STOCK, FLOOR, *more}
     assert all(0 < taken["q1"] <= taken["median"] <= taken["q3"] for taken in record["seconds_per_step"].values())
     assert all(record["speedup"][own][STOCK]["of_medians"] > 0 for own in ENGINES)
     assert all(record["over_floor"][own]["of_medians"] > 0 for own in ENGINES)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.experiments.bench.aims import compare_times
 from gpcnoise_cli.experiments.bench.case import STANDARD_CASES, Case, synthetic
 from gpcnoise_cli.experiments.bench.gpytorch_client import PYTHON_VARIABLE, find_gpytorch
 from gpcnoise_cli.experiments.bench.growth import Axis, exponent
@@ -20,6 +21,7 @@ from gpcnoise_cli.experiments.bench.systems import Gemm, engine, stock
 
 BINARY = Case(C=1, d=3, inducing=8, batch_size=32, rows=100, likelihood="probit")
 MANY = Case(C=4, d=3, inducing=8, batch_size=32, rows=100)
+PER_CLASS = Case(C=4, d=3, inducing=8, batch_size=32, rows=100, ard=True, shared=False)
 
 
 class Recorded:
@@ -38,14 +40,39 @@ class Recorded:
 
 
 def test_the_claimed_sizes_are_the_issue_s() -> None:
-    assert [(case.C, case.d, case.inducing, case.batch_size) for case in STANDARD_CASES] == [
-        (1, 21, 300, 1024),
-        (3, 41, 300, 1024),
-        (26, 17, 300, 1024),
+    assert {(case.inducing, case.batch_size) for case in STANDARD_CASES} == {(300, 1024)}
+    assert [(case.C, case.d, case.ard, case.shared) for case in STANDARD_CASES] == [
+        (1, 21, False, True),
+        (3, 41, False, True),
+        (26, 17, False, True),
+        (3, 41, True, False),
+        (26, 17, True, False),
     ]
 
 
-@pytest.mark.parametrize("case", [BINARY, MANY], ids=["probit", "softmax"])
+def test_a_case_says_what_its_kernels_are_whatever_the_preset_says() -> None:
+    assert (MANY.config().kernel.ard, MANY.config().kernel.shared) == (False, True)
+    assert (PER_CLASS.config().kernel.ard, PER_CLASS.config().kernel.shared) == (True, False)
+    kernel = stock(synthetic(PER_CLASS)).loop.optimizer.model.kernel
+    assert [one.lengthscales.shape for one in kernel.latent_kernels] == [(3,)] * 4
+
+
+def test_aims_are_judged_where_they_are_set() -> None:
+    times = {name: np.full(3, seconds) for name, seconds in [("stock", 3.9), ("mixed", 1.0), ("natgrad", 1.1)]}
+    by_case = {
+        case.shared: {(one["over"], one["under"]): one for one in compare_times(times, case)}
+        for case in (Case(C=26, d=17), Case(C=26, d=17, ard=True, shared=False))
+    }
+    assert set(by_case[True]) == {("stock", "mixed"), ("natgrad", "mixed")}, "what was not timed is left out"
+    assert by_case[True]["stock", "mixed"]["reached"] is True
+    assert by_case[False]["stock", "mixed"]["reached"] is False
+    assert by_case[False]["stock", "mixed"]["aim"] == 4.0
+    assert by_case[True]["natgrad", "mixed"]["reached"] is True
+    (one,) = compare_times({"natgrad": times["natgrad"], "mixed": times["mixed"]}, Case(C=3, d=41))
+    assert (one["aim"], one["reached"], one["of_medians"]) == (None, None, pytest.approx(1.1))
+
+
+@pytest.mark.parametrize("case", [BINARY, MANY, PER_CLASS], ids=["probit", "softmax", "one kernel per class"])
 def test_stock_and_engine_compute_the_same_loss(case: Case) -> None:
     problem = synthetic(case)
     reference, exact, mixed = stock(problem), engine(problem, "adam", "float64"), engine(problem)

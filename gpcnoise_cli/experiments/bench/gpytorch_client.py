@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ THREADING: dict[str, dict[str, str]] = {
     "one thread": {"OMP_NUM_THREADS": "1"},
 }
 TRIAL_STEPS = 3
+# Its variational strategy became up to three times as fast here; older ones are no fair comparison.
+OLDEST_FAST = (1, 15)
 _WORKER = Path(__file__).with_name("gpytorch_worker.py")
 
 
@@ -39,6 +42,10 @@ class Installation:
 
     python: str
     versions: dict[str, Any]
+
+    def is_older_than(self, version: tuple[int, ...]) -> bool:
+        numbers = re.findall(r"\d+", str(self.versions["gpytorch"]))
+        return tuple(int(number) for number in numbers[: len(version)]) < version
 
 
 def find_gpytorch() -> Installation | None:
@@ -133,6 +140,8 @@ def _as_question(problem: Problem, arrays: Path) -> dict[str, Any]:
     return {
         "arrays": str(arrays),
         "C": case.C,
+        "ard": case.ard,
+        "shared": case.shared,
         "batch_size": case.batch_size,
         "lengthscale": case.lengthscale,
         "variance": config.kernel.variance,

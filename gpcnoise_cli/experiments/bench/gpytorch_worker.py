@@ -2,8 +2,8 @@
 
 Run as a script by any interpreter that has GPyTorch; it imports nothing of this package. It answers each line of JSON
 on stdin with one on stdout: first a case to build, then numbers of steps to time. The model is the whitened
-`VariationalStrategy` with a full covariance, and the C latent functions share kernel and inducing points, which is
-GPyTorch's quickest form (kernel matrices once, not C times) and the one this program trains.
+`VariationalStrategy` with a full covariance. The C latent functions share the inducing points and, unless the case has
+one kernel for each, the kernel too, which is GPyTorch's quickest form (kernel matrices once, not C times).
 """
 
 from __future__ import annotations
@@ -22,17 +22,22 @@ import torch
 class Classifier(gpytorch.models.ApproximateGP):
     """Zero mean, scaled RBF kernel, q(u) with a full Cholesky factor per latent function."""
 
-    def __init__(self, Z: torch.Tensor, latent: int, lengthscale: float, variance: float) -> None:
+    def __init__(self, Z: torch.Tensor, case: dict[str, Any]) -> None:
+        latent = case["C"]
         batch = torch.Size([latent]) if latent > 1 else torch.Size([])
         q = gpytorch.variational.CholeskyVariationalDistribution(len(Z), batch_shape=batch)
         strategy = gpytorch.variational.VariationalStrategy(self, Z, q, learn_inducing_locations=True)
         if latent > 1:
             strategy = gpytorch.variational.IndependentMultitaskVariationalStrategy(strategy, num_tasks=latent)
         super().__init__(strategy)
+        kernels = torch.Size([]) if case["shared"] else batch
         self.mean_module = gpytorch.means.ZeroMean()
-        self.covar_module = gpytorch.kernels.ScaleKernel(gpytorch.kernels.RBFKernel())
-        self.covar_module.base_kernel.lengthscale = lengthscale
-        self.covar_module.outputscale = variance
+        self.covar_module = gpytorch.kernels.ScaleKernel(
+            gpytorch.kernels.RBFKernel(ard_num_dims=Z.shape[1] if case["ard"] else None, batch_shape=kernels),
+            batch_shape=kernels,
+        )
+        self.covar_module.base_kernel.lengthscale = case["lengthscale"]
+        self.covar_module.outputscale = case["variance"]
 
     def forward(self, X: torch.Tensor) -> Any:
         return gpytorch.distributions.MultivariateNormal(self.mean_module(X), self.covar_module(X))
@@ -45,7 +50,7 @@ def build(case: dict[str, Any]) -> Callable[[], float]:
         X, y, Z = (torch.from_numpy(arrays[name]) for name in ("X", "y", "Z"))
     X, Z, latent, rows, batch_size = X.float(), Z.float(), case["C"], len(X), min(case["batch_size"], len(X))
     y = y.float() if latent == 1 else y.long()
-    model = Classifier(Z, latent, case["lengthscale"], case["variance"])
+    model = Classifier(Z, case)
     likelihood = (
         gpytorch.likelihoods.BernoulliLikelihood()
         if latent == 1

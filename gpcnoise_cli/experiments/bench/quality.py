@@ -98,7 +98,7 @@ def measure_quality(
                     stop_requested=stop_requested,
                 ).record
             events.message(f"{dataset}: timing the steps of stock GPflow")
-            record = {**compare(runs, _step_times(runs["paper"], effort)), "digest": digest, "machine": dict(machine)}
+            record = {**compare(runs, _step_times(runs, effort)), "digest": digest, "machine": dict(machine)}
             kept = {**read_kept(folder / FILE), name: record}  # another process may have added to it meanwhile
             write_kept(folder / FILE, kept)
             for preset in configs:
@@ -154,17 +154,22 @@ def _reached(run: Mapping[str, Any], mark: float, per_step: float) -> dict[str, 
     }
 
 
-def _step_times(paper: Mapping[str, Any], effort: Effort) -> dict[str, Any]:
-    """Stock GPflow and this engine, interleaved, at the sizes of a run."""
-    case = Case(
-        C=num_latent_functions(paper["likelihood"], paper["classes"]),
-        d=paper["d"],
-        inducing=paper["inducing"],
-        batch_size=paper["batch_size"],
-        rows=paper["n_train"],
-        likelihood=paper["likelihood"],
-    )
-    problem = synthetic(case)
-    systems = {"mixed": engine(problem), "natgrad": engine(problem, "natgrad"), "stock": stock(problem)}
+def _step_times(runs: Mapping[str, Mapping[str, Any]], effort: Effort) -> dict[str, Any]:
+    """Stock GPflow and this engine, interleaved, at the sizes and with the kernels of the runs."""
+    paper, fast = (synthetic(_case(runs[preset])) for preset in ("paper", "fast"))
+    systems = {"mixed": engine(paper), "natgrad": engine(fast, "natgrad"), "stock": stock(paper)}
     times = interleave(systems, effort)
     return {**{name: spread(taken) for name, taken in times.items()}, "ratio": ratio(times["stock"], times["mixed"])}
+
+
+def _case(run: Mapping[str, Any]) -> Case:
+    return Case(
+        C=num_latent_functions(run["likelihood"], run["classes"]),
+        d=run["d"],
+        inducing=run["inducing"],
+        batch_size=run["batch_size"],
+        rows=run["n_train"],
+        likelihood=run["likelihood"],
+        ard=run["ard"],
+        shared=run["shared_kernel"],
+    )

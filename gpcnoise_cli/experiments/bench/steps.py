@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
+from gpcnoise_cli.experiments.bench.aims import compare_times
 from gpcnoise_cli.experiments.bench.case import Case, synthetic
 from gpcnoise_cli.experiments.bench.gpytorch_client import GPyTorch, Installation
 from gpcnoise_cli.experiments.bench.interleave import Effort, interleave, ratio, spread
 from gpcnoise_cli.experiments.bench.systems import Gemm, System, engine, stock
 
-STOCK, GPYTORCH, FLOOR = "stock", "gpytorch", "gemm"
+STOCK, GPYTORCH, FLOOR, SHARED = "stock", "gpytorch", "gemm", "shared"
 # Name of each variant of this engine: (optimizer, precision). The first is what the claims are about.
 # float32 stands beside GPyTorch, whose m×m work is in float32 as well.
 ENGINES = {
@@ -43,6 +45,9 @@ def _measure(
         for name, (optimizer, precision) in ENGINES.items():
             told(f"compiling this engine ({name})")
             systems[name] = engine(problem, optimizer, precision)
+        if not case.shared:
+            told("compiling this engine with one kernel for all classes")
+            systems[SHARED] = engine(replace(problem, case=replace(case, shared=True)))
         told("compiling stock GPflow")
         systems[STOCK] = stock(problem)
         if gpytorch is not None:
@@ -59,6 +64,7 @@ def _measure(
         **case.to_dict(),
         "seconds_per_step": {name: {**spread(taken), "rounds": taken.tolist()} for name, taken in times.items()},
         "speedup": {own: {other: ratio(times[other], times[own]) for other in others} for own in ENGINES},
+        "compared": list(compare_times(times, case)),
         "over_floor": {own: ratio(times[own], times[FLOOR]) for own in ENGINES},
         "floor": {
             "flops": case.gemm_flops,

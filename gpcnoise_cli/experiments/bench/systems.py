@@ -1,7 +1,8 @@
 """What is timed: this engine, stock GPflow, and the matrix products that no exact method avoids.
 
 All TensorFlow systems run in the same compiled loop, on the same minibatches and with the same Adam; stock GPflow gets
-the same kernel and likelihood objects and only its own model around them. So a ratio says what the model costs.
+the same likelihood, and its own kernels (with one per class, `SeparateIndependent` on inducing points that the classes
+share) and model around it. So a ratio says what the model costs.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import time
 from typing import Protocol
 
 import gpflow
+import numpy as np
 import tensorflow as tf
 
 from gpcnoise_cli.config.schema import TrainConfig
@@ -70,17 +72,25 @@ def engine(problem: Problem, optimizer: str = "adam", precision: str = "mixed") 
 
 
 def stock(problem: Problem) -> Loop:
-    """`gpflow.models.SVGP` in float64, around the same kernel and likelihood."""
-    config = problem.case.config("adam", "float64")
+    """`gpflow.models.SVGP` in float64, around the same likelihood, from the same start."""
+    case, config = problem.case, problem.case.config("adam", "float64")
+
+    def kernel() -> gpflow.kernels.Kernel:
+        lengthscales = np.full(case.d, case.lengthscale) if case.ard else case.lengthscale
+        return gpflow.kernels.RBF(variance=config.kernel.variance, lengthscales=lengthscales)
+
     with precision_context("float64"):
-        parts = _model(problem, config)
+        kernels, inducing = kernel(), gpflow.inducing_variables.InducingPoints(problem.Z)
+        if not case.shared:
+            kernels = gpflow.kernels.SeparateIndependent([kernel() for _ in range(case.C)])
+            inducing = gpflow.inducing_variables.SharedIndependentInducingVariables(inducing)
         model = gpflow.models.SVGP(
-            gpflow.kernels.RBF(variance=parts.kernel.variance, lengthscales=parts.kernel.lengthscales),
-            parts.likelihood,
-            gpflow.inducing_variables.InducingPoints(problem.Z),
-            num_latent_gps=problem.case.C,
+            kernels,
+            _model(problem, config).likelihood,
+            inducing,
+            num_latent_gps=case.C,
             whiten=True,
-            num_data=problem.case.rows,
+            num_data=case.rows,
         )
         return Loop(StockAdam(model, config.optimizer.learning_rate), problem, config)
 

@@ -10,10 +10,14 @@ from typing import Any
 
 from gpcnoise_cli.reporting.bench_tables import (
     BenchTable,
+    aims_table,
     classifiers_table,
+    command_table,
+    grid_table,
     growth_table,
     machine_line,
     quality_table,
+    slowest_cells_table,
     steps_table,
 )
 from gpcnoise_cli.reporting.page.table_view import TableView, view_bench
@@ -45,7 +49,9 @@ def read_bench(folder: Path) -> tuple[list[BenchPart], list[str]]:
 
 
 def _steps(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
-    return [steps_table(record) for record in content["steps"]], [machine_line(content["machine"])]
+    aims = aims_table(content["steps"])
+    tables = [*(steps_table(record) for record in content["steps"]), *([aims] if aims.rows else [])]
+    return tables, [machine_line(content["machine"])]
 
 
 def _growth(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
@@ -61,9 +67,21 @@ def _classifiers(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str
     return [classifiers_table(content)], machines
 
 
+def _command(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
+    machines = [machine_line(one["machine"]) for by_system in content.values() for one in by_system.values()]
+    return [command_table(content)], machines
+
+
+def _grid(content: Mapping[str, Any]) -> tuple[list[BenchTable], list[str]]:
+    tables = [grid_table(content.values()), *(slowest_cells_table(one) for one in content.values())]
+    return tables, [machine_line(one["machine"]) for one in content.values()]
+
+
 _PARTS: dict[str, tuple[str, Callable[[Mapping[str, Any]], tuple[list[BenchTable], list[str]]]]] = {
     "steps": ("Time of a training step", _steps),
     "growth": ("Growth of a step with its sizes", _growth),
     "classifiers": ("Beside scikit-learn's classifiers", _classifiers),
     "quality": ("Time to the quality of the paper's settings", _quality),
+    "command": ("From the shell command to the saved model", _command),
+    "grid": ("Cells an hour", _grid),
 }

@@ -298,6 +298,26 @@ def test_figures_and_benchmarks_are_on_the_page_and_large_pictures_are_not(
     assert "bench/steps.json" in page
 
 
+def test_whole_commands_and_grids_are_on_the_page(cli: Cli, here: Path) -> None:
+    machine = {"cpu": "a cpu", "cores": 2, "load_average": 0.0, "versions": {"gpcnoise": "9.9"}}
+    run = {"seconds": 12.5, "processor_seconds": 20.0, "acc": 90.0, "nll": 0.25, "steps": 60}
+    cell = {"dataset": "waveform", "likelihood": "step", "split": 0, "steps": 10, "train_seconds": 3.0, "nll": 0.4}
+    grid = {"command": "gpcnoise reproduce uci", "machine": machine, "cells": [cell], "failed": {}, "seconds": 36.0}
+    rates = {"cells_per_hour": 100.0, "processor_seconds_per_cell": 20.0, "train_seconds": 3.0}
+    content = {
+        "command": {"letter": {"gpcnoise": {"settings": {}, "machine": machine, "runs": [run]}}},
+        "grid": {"gpcnoise reproduce uci": {**grid, **rates}},
+    }
+    folder = here / "results" / "bench"
+    folder.mkdir(parents=True)
+    for name, found in content.items():
+        (folder / f"{name}.json").write_text(json.dumps(found))
+    tables = Tables(made(cli)).tables
+    assert tables["bench-command-0"][1][:4] == ["letter", "gpcnoise train", "9.9", "12.5"]
+    assert tables["bench-grid-0"][1][1:5] == ["1", "0", "0.6", "100"]
+    assert tables["bench-grid-1"][1][:4] == ["waveform", "step", "0", "3.0"]
+
+
 def test_the_committed_results_make_a_page(cli: Cli, here: Path) -> None:
     committed = Path(__file__).resolve().parents[3] / "results"
     page = made(cli, committed, "--out", here / "page.html")
