@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import importlib
 import os
 import platform
 import sys
@@ -31,13 +32,34 @@ def load_tensorflow() -> None:
     # TensorFlow Probability needs the older Keras; without this TensorFlow would load both.
     os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3") == "3" and "tensorflow" not in sys.modules
-    with _no_collections(), _stderr_led_aside() if quiet else contextlib.nullcontext():
-        # Before TensorFlow: only then does it leave its parts that nobody touches unloaded.
-        import tensorflow_probability  # noqa: F401
-        import tensorflow  # noqa: F401, I001
+    with _no_collections():
+        with _stderr_led_aside() if quiet else contextlib.nullcontext():
+            # Before TensorFlow: only then does it leave those parts unloaded that nobody touches.
+            importlib.import_module("tensorflow_probability")
+            importlib.import_module("tensorflow")
+        with quick_decorators():
+            importlib.import_module("gpflow")
 
-        with _docstrings_as_written():
-            import gpflow  # noqa: F401
+
+@contextlib.contextmanager
+def quick_decorators() -> Iterator[None]:
+    """For imports of GPflow and what builds on it: `check_shapes` decorates functions without asking or reading much.
+
+    It would parse every docstring to write the shapes into it, which is most of GPflow's import; those stay as written.
+    And it would ask TensorFlow whether a graph is being built, which starts a thread, and a process with threads cannot
+    be forked safely. The checks themselves are the same.
+    """
+    from check_shapes import config
+
+    docstrings, checking = config.get_rewrite_docstrings(), config.get_enable_check_shapes()
+    config.set_rewrite_docstrings(None)
+    if checking is config.ShapeCheckingState.EAGER_MODE_ONLY:  # and imports are eager
+        config.set_enable_check_shapes(config.ShapeCheckingState.ENABLED)
+    try:
+        yield
+    finally:
+        config.set_rewrite_docstrings(docstrings)
+        config.set_enable_check_shapes(checking)
 
 
 @contextlib.contextmanager
@@ -50,22 +72,6 @@ def _no_collections() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-@contextlib.contextmanager
-def _docstrings_as_written() -> Iterator[None]:
-    """Without the shapes that check_shapes writes into GPflow's docstrings; the checks themselves are not touched.
-
-    Parsing those docstrings is most of GPflow's import, and nobody reads them here.
-    """
-    from check_shapes.config import get_rewrite_docstrings, set_rewrite_docstrings
-
-    chosen = get_rewrite_docstrings()
-    set_rewrite_docstrings(None)
-    try:
-        yield
-    finally:
-        set_rewrite_docstrings(chosen)
 
 
 @contextlib.contextmanager
