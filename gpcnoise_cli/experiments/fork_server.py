@@ -102,15 +102,16 @@ class ForkServer:
                 message = self._socket.recv(LARGEST_MESSAGE, socket.MSG_DONTWAIT)
             except BlockingIOError:
                 return
-            except OSError:
-                message = b""
+            except ConnectionResetError:  # told once, when it left tasks unread; what it said before still comes
+                continue
             if message:
                 self._take(json.loads(message))
             else:
                 self.gone = True
 
     def why(self) -> str:
-        """What became of a server that is gone; to be asked once."""
+        """What became of a server that is gone."""
+        self._socket.close()
         code, complaint = self.process.wait(), last_words(self._errors)
         if self.refusal is not None:
             return self.refusal
@@ -123,6 +124,7 @@ class ForkServer:
         if not self.ready:  # it would finish its imports first
             self.process.kill()
         self.process.wait()
+        self._errors.close()
 
     def _take(self, message: dict[str, Any]) -> None:
         if "ready" in message:

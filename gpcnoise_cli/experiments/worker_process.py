@@ -76,7 +76,7 @@ def open_errors() -> IO[str]:
 
 
 def last_words(errors: IO[str]) -> str:
-    """The last line of what `open_errors` collected, which is closed."""
+    """The last line of what `open_errors` collected; the file is closed."""
     with errors:
         errors.seek(0)
         return (errors.read().strip().splitlines() or [""])[-1][:300]
