@@ -216,45 +216,52 @@ def objection() -> str | None:
 
 def serve(connection: socket.socket) -> int:
     """Fork workers until the other side is gone. Returns in the workers too: the exit code of the process."""
-
-    def say(**message: Any) -> None:
-        with contextlib.suppress(OSError):  # the other side is gone: the next reading says so
-            connection.send(json.dumps(message).encode())
-
     preload()
     refusal = objection()
     if refusal is not None:
-        say(refuses=refusal)
+        _tell(connection, refuses=refusal)
         return 1
-    say(ready=True)
-    workers = selectors.PollSelector()  # not epoll, which a fork would share
-    workers.register(connection, selectors.EVENT_READ)
+    _tell(connection, ready=True)
+    watched = selectors.PollSelector()  # not epoll, which a fork would share
+    watched.register(connection, selectors.EVENT_READ)
     while True:
-        for key, _ in workers.select():
-            if key.fileobj is connection:
-                message, descriptors, _, _ = socket.recv_fds(connection, LARGEST_MESSAGE, 2)
-                if not message:
-                    return 0
-                order = json.loads(message)
-                task = replace(Task.from_json(order["task"]), parent=os.getpid())
-                try:
-                    pid = os.fork()
-                except OSError as error:
-                    say(number=order["number"], ended=f"no process could be had: {error.strerror}")
-                    continue
+        for key, _ in watched.select():
+            if key.data is not None:
+                number, pid = key.data
+                watched.unregister(key.fileobj)
+                os.close(key.fd)
+                _tell(connection, number=number, ended=os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+                continue
+            order, descriptors = _next_order(connection)
+            if order is None:
+                return 0
+            task = replace(Task.from_json(order["task"]), parent=os.getpid())
+            try:
+                pid = os.fork()
+            except OSError as error:
+                _tell(connection, number=order["number"], ended=f"no process could be had: {error.strerror}")
+            else:
                 if pid == 0:
                     connection.close()
                     return _work(task, descriptors)
-                say(number=order["number"], pid=pid)
-                workers.register(os.pidfd_open(pid), selectors.EVENT_READ, (order["number"], pid))
-                for descriptor in descriptors:
-                    os.close(descriptor)
-            else:
-                number, pid = key.data
-                _, status = os.waitpid(pid, 0)
-                workers.unregister(key.fileobj)
-                os.close(key.fd)
-                say(number=number, ended=os.waitstatus_to_exitcode(status))
+                _tell(connection, number=order["number"], pid=pid)
+                watched.register(os.pidfd_open(pid), selectors.EVENT_READ, (order["number"], pid))
+            for descriptor in descriptors:
+                os.close(descriptor)
+
+
+def _tell(connection: socket.socket, **message: Any) -> None:
+    with contextlib.suppress(OSError):  # the other side is gone: the next reading says so
+        connection.send(json.dumps(message).encode())
+
+
+def _next_order(connection: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """A task with its descriptors; None when there will be no more."""
+    try:
+        message, descriptors, _, _ = socket.recv_fds(connection, LARGEST_MESSAGE, 2)
+    except ConnectionResetError:
+        return None, []
+    return (json.loads(message) if message else None), descriptors
 
 
 def _work(task: Task, descriptors: list[int]) -> int:

@@ -18,7 +18,7 @@ from gpcnoise_cli.experiments import fork_server
 from gpcnoise_cli.experiments.cell import Cell
 from gpcnoise_cli.experiments.fork_server import ForkServer
 from gpcnoise_cli.experiments.ledger import Ledger, read_record
-from gpcnoise_cli.experiments.outcome import Outcome, Progress
+from gpcnoise_cli.experiments.outcome import Outcome, Progress, outcome_of
 from gpcnoise_cli.experiments.provenance import available_cores
 from gpcnoise_cli.experiments.worker import Task
 from gpcnoise_cli.experiments.worker_process import FreshProcess, WorkerProcess
@@ -80,7 +80,10 @@ class LocalRunner:
             if outcome is not None:
                 taken.append((cell, outcome))
             elif not self._stopping:  # its server died before it began
-                self.submit(cell)
+                try:
+                    self.submit(cell)
+                except OSError as error:
+                    taken.append((cell, outcome_of(error)))
         return taken
 
     def running(self) -> Mapping[Cell, Progress]:
