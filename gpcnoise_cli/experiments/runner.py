@@ -91,8 +91,10 @@ class LocalRunner:
 
     def stop(self, patience: float) -> None:
         self._stopping = True
-        if self._server is not None and not self._server.ready:
-            self._server.close()  # nothing has begun
+        if self._server is not None:
+            self._server.listen()
+            if not self._server.ready:
+                self._server.close()  # nothing has begun
         self._end_all(signal.SIGTERM, patience)
         self._end_all(signal.SIGKILL, LAST_PATIENCE)
         if self._server is not None:
