@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+import gc
+import importlib
 import os
 import platform
 import sys
 import tempfile
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 
 from gpcnoise_cli.config.schema import RuntimeConfig
@@ -19,22 +22,71 @@ REPORTED_PACKAGES = ("tensorflow", "gpflow", "numpy", "hydra-core")
 
 
 def load_tensorflow() -> None:
-    """Import TensorFlow without the notices its libraries print meanwhile.
+    """Import TensorFlow and GPflow: quickly, and without the notices that TensorFlow's libraries print meanwhile.
 
     They come before any log level is heeded (tensorflow#100442), so the descriptor itself is led aside. Whoever sets
-    TF_CPP_MIN_LOG_LEVEL below 3 sees them.
+    TF_CPP_MIN_LOG_LEVEL below 3 sees them. A plain import of either does as well, only later and louder.
     """
-    if os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3") != "3" or "tensorflow" in sys.modules:
+    if "gpflow" in sys.modules:
         return
+    # TensorFlow Probability needs the older Keras; without this TensorFlow would load both.
+    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3") == "3" and "tensorflow" not in sys.modules
+    with _no_collections():
+        with _stderr_led_aside() if quiet else contextlib.nullcontext():
+            # Before TensorFlow: only then does it leave those parts unloaded that nobody touches.
+            importlib.import_module("tensorflow_probability")
+            importlib.import_module("tensorflow")
+        with quick_decorators():
+            importlib.import_module("gpflow")
+
+
+@contextlib.contextmanager
+def quick_decorators() -> Iterator[None]:
+    """For imports of GPflow and what builds on it: `check_shapes` decorates functions without asking or reading much.
+
+    It would parse every docstring to write the shapes into it, which is most of GPflow's import; those stay as written.
+    And it would ask TensorFlow whether a graph is being built, which starts a thread, and a process with threads cannot
+    be forked safely. The checks themselves are the same.
+    """
+    from check_shapes import config
+
+    docstrings, checking = config.get_rewrite_docstrings(), config.get_enable_check_shapes()
+    config.set_rewrite_docstrings(None)
+    if checking is config.ShapeCheckingState.EAGER_MODE_ONLY:  # and imports are eager
+        config.set_enable_check_shapes(config.ShapeCheckingState.ENABLED)
+    try:
+        yield
+    finally:
+        config.set_rewrite_docstrings(docstrings)
+        config.set_enable_check_shapes(checking)
+
+
+@contextlib.contextmanager
+def _no_collections() -> Iterator[None]:
+    """Without the garbage collector: thousands of modules leave no garbage, and looking for it costs a quarter."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@contextlib.contextmanager
+def _stderr_led_aside() -> Iterator[None]:
+    """What is written to descriptor 2 meanwhile goes to a file that nobody reads."""
     try:
         kept = os.dup(2)
     except OSError:  # stderr is closed: there is nothing to keep clean
+        yield
         return
     with tempfile.TemporaryFile() as notices:
         sys.stderr.flush()
         os.dup2(notices.fileno(), 2)
         try:
-            import tensorflow  # noqa: F401
+            yield
         finally:
             os.dup2(kept, 2)
             os.close(kept)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import platform
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -38,6 +40,30 @@ def test_sums_come_out_the_same_every_time() -> None:
     rows = tf.constant(np.random.default_rng(1).integers(5, size=200_000))
     sums = [tf.math.unsorted_segment_sum(values, rows, 5).numpy().tobytes() for _ in range(5)]
     assert len(set(sums)) == 1
+
+
+def test_quick_imports_take_nothing_away() -> None:
+    program = """
+import gc, sys
+from gpcnoise_cli.runtime import load_tensorflow
+load_tensorflow()
+load_tensorflow()
+import check_shapes, gpflow, numpy as np, tensorflow as tf, tensorflow_probability as tfp
+
+assert gc.isenabled()
+assert check_shapes.config.get_rewrite_docstrings().name == "SPHINX"
+assert check_shapes.config.get_enable_check_shapes().name == "EAGER_MODE_ONLY"
+try:
+    gpflow.kernels.RBF().K_r2(np.zeros(()))
+    raise SystemExit("GPflow no longer checks shapes")
+except check_shapes.exceptions.ShapeMismatchError:
+    pass
+assert "tensorflow_probability.python.experimental" not in sys.modules
+assert callable(tfp.experimental.util.make_trainable) and callable(tfp.layers.DenseFlipout)
+assert tf.keras.layers.Dense.__module__.startswith("tf_keras.")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_versions_name_the_program_and_all_that_its_numbers_depend_on() -> None:

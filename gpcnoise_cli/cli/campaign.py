@@ -19,7 +19,7 @@ from gpcnoise_cli.experiments.cell import Cell
 from gpcnoise_cli.experiments.cost import Estimator
 from gpcnoise_cli.experiments.ledger import Ledger
 from gpcnoise_cli.experiments.outcome import Progress
-from gpcnoise_cli.experiments.runner import LocalRunner, default_workers
+from gpcnoise_cli.experiments.runner import LocalRunner, default_workers, threads_each
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -42,10 +42,10 @@ def run_campaign(
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
     ledger.prepare()
-    runner = LocalRunner(ledger, workers, keep_probabilities=keep_probabilities)
-    staff = f"{counted(workers, 'worker')} of {counted(runner.threads, 'thread')}"
+    staff = f"{counted(workers, 'worker')} of {counted(threads_each(workers), 'thread')}"
     say(f"computing {counted(len(cells), 'cell')} with {staff}, into {ledger.folder}")
     with stop_on_signal() as stop_requested, _display(cells, workers, estimator) as events:
+        runner = LocalRunner(ledger, workers, keep_probabilities=keep_probabilities, say=events.message)
         return Campaign(cells, ledger, runner, events, stop_requested).run()
 
 

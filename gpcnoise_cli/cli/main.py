@@ -6,6 +6,7 @@ import what is heavy inside their functions, so this module, `--help` and shell 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -80,8 +81,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
     # Before anything imports TensorFlow: its C++ start-up notices are not messages of this program.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    # TensorFlow Probability needs the older Keras; without this TensorFlow would load both, which takes a second more.
-    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     arguments, debug = _take_debug(list(sys.argv[1:] if argv is None else argv))
     try:
         result = app(arguments, prog_name="gpcnoise", standalone_mode=False)
@@ -145,4 +144,5 @@ def run() -> None:
         # Said already, or the reader has gone: the interpreter must not complain again while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = code or 1
+    gc.freeze()  # or the interpreter would look for garbage in all of TensorFlow before it ends
     sys.exit(code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -79,6 +80,7 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.training.trainer import Interrupted
 
+        gc.freeze()  # modules stay: collections while the steps are traced need not look at them
         with show_progress() as events:
             try:
                 return run_training(config, data=data, events=events, stop_requested=stop_requested, **how)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import platform
 import subprocess
@@ -23,8 +24,12 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
+@functools.cache
 def commit() -> str | None:
-    """The commit of the source checkout, with `+` where files differ from it; None for an installed package."""
+    """The commit of the source checkout, with `+` where files differ from it; None for an installed package.
+
+    Looked up once: a process runs the code that it loaded, wherever the checkout has moved meanwhile.
+    """
     if not (_ROOT / ".git").exists():
         return None
     try:

@@ -1,32 +1,34 @@
 """Runners: hand in a cell, learn how it ended. One interface, so that a grid need not know where it is computed.
 
-The local runner gives each cell a fresh process, so that a crash, a leak or the kernel's killer takes one cell and
+The local runner gives each cell a process of its own, so that a crash, a leak or the kernel's killer takes one cell and
 nothing else; the cores are divided among the processes.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import signal
-import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO, Protocol
+from typing import Protocol
 
+from gpcnoise_cli.experiments import fork_server
 from gpcnoise_cli.experiments.cell import Cell
+from gpcnoise_cli.experiments.fork_server import ForkServer
 from gpcnoise_cli.experiments.ledger import Ledger, read_record
-from gpcnoise_cli.experiments.outcome import Outcome, Progress, Status
+from gpcnoise_cli.experiments.outcome import Outcome, Progress, outcome_of
 from gpcnoise_cli.experiments.provenance import available_cores
 from gpcnoise_cli.experiments.worker import Task
+from gpcnoise_cli.experiments.worker_process import FreshProcess, WorkerProcess
 
 # What one process needs at the paper's largest settings; with less per worker the kernel would start killing them.
 BYTES_PER_WORKER = 1_500_000_000
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+# A server that was killed is replaced; one that is killed again and again had better not be.
+MOST_SERVERS = 3
+STOP_POLL_SECONDS = 0.02
+LAST_PATIENCE = 5.0
 
 
 class Runner(Protocol):
@@ -47,58 +49,87 @@ class Runner(Protocol):
         """Ask every running cell to keep a checkpoint and end; break off those that take longer than `patience`."""
 
 
-@dataclass(frozen=True)
-class _Process:
-    popen: subprocess.Popen[str]
-    errors: IO[str]
-
-
 class LocalRunner:
-    """Fresh processes on this machine."""
+    """Processes on this machine, one for each cell: forked from a process with the imports done, else fresh ones."""
 
-    def __init__(self, ledger: Ledger, workers: int, *, keep_probabilities: bool = False) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        workers: int,
+        *,
+        keep_probabilities: bool = False,
+        fork: bool = True,
+        say: Callable[[str], None] = lambda text: None,
+    ) -> None:
         self.ledger, self.capacity, self.keep_probabilities = ledger, workers, keep_probabilities
-        self.threads = max(1, available_cores() // workers)
-        self._processes: dict[Cell, _Process] = {}
+        self.threads = threads_each(workers)
+        self._fork, self._say = fork and fork_server.possible(), say
+        self._server: ForkServer | None = None
+        self._servers_lost = 0
+        self._stopping = False
+        self._processes: dict[Cell, WorkerProcess] = {}
 
     def submit(self, cell: Cell) -> None:
         task = Task(cell, self.ledger.folder.resolve(), self.threads, self.keep_probabilities, os.getpid())
-        errors = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115, closed when it ends
-        popen = subprocess.Popen(
-            [sys.executable, "-m", "gpcnoise_cli.experiments.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            env={**os.environ, **{name: str(self.threads) for name in _THREAD_VARIABLES}},
-            # Ctrl-C reaches the whole foreground group; the workers are asked to stop by their parent alone, once.
-            start_new_session=True,
-        )
-        self._processes[cell] = _Process(popen, errors)
-        assert popen.stdin is not None
-        try:
-            popen.stdin.write(task.to_json())
-            popen.stdin.close()
-        except BrokenPipeError:
-            pass  # it died at once; how is told by `finished`
+        self._processes[cell] = self._start(task)
 
     def finished(self) -> list[tuple[Cell, Outcome]]:
-        ended = [cell for cell, process in self._processes.items() if process.popen.poll() is not None]
-        return [(cell, _outcome(self._processes.pop(cell))) for cell in ended]
+        taken = []
+        for cell in [cell for cell, process in self._processes.items() if process.ended()]:
+            outcome = self._processes.pop(cell).outcome()
+            if outcome is not None:
+                taken.append((cell, outcome))
+            elif not self._stopping:  # its server died before it began
+                try:
+                    self.submit(cell)
+                except OSError as error:
+                    taken.append((cell, outcome_of(error)))
+        return taken
 
     def running(self) -> Mapping[Cell, Progress]:
         return {cell: read_progress(self.ledger.workspace.progress(cell)) for cell in self._processes}
 
     def stop(self, patience: float) -> None:
-        for process in self._processes.values():
-            process.popen.send_signal(signal.SIGTERM)
+        self._stopping = True
+        if self._server is not None:
+            self._server.listen()
+            if not self._server.ready:
+                self._server.close()  # nothing has begun
+        self._end_all(signal.SIGTERM, patience)
+        self._end_all(signal.SIGKILL, LAST_PATIENCE)
+        if self._server is not None:
+            self._server.close()
+
+    def _end_all(self, number: int, patience: float) -> None:
         deadline = time.monotonic() + patience
-        for process in self._processes.values():
-            try:
-                process.popen.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                process.popen.kill()
-                process.popen.wait()
+        left, unaware = list(self._processes.values()), list(self._processes.values())
+        while left and time.monotonic() < deadline:
+            unaware = [process for process in unaware if not process.signal(number)]
+            left = [process for process in left if not process.ended()]
+            time.sleep(STOP_POLL_SECONDS if left else 0.0)
+
+    def _start(self, task: Task) -> WorkerProcess:
+        if self._server is not None:
+            self._server.listen()
+            if self._server.gone:
+                self._mourn(self._server)
+        if self._fork:
+            self._server = self._server or ForkServer()
+            with contextlib.suppress(ConnectionError):  # it has died this moment; the next cell will tell
+                return self._server.start(task)
+        return FreshProcess(task)
+
+    def _mourn(self, server: ForkServer) -> None:
+        """Say that the server is gone, and do without one where another would fare no better."""
+        self._server, self._servers_lost = None, self._servers_lost + 1
+        self._fork = server.ready and self._servers_lost < MOST_SERVERS
+        what_next = "starting another" if self._fork else "every cell gets a process from nothing, which takes longer"
+        self._say(f"the process that forks the workers is gone ({server.why()}): {what_next}.")
+
+
+def threads_each(workers: int) -> int:
+    """The share of the cores that each of so many workers gets."""
+    return max(1, available_cores() // workers)
 
 
 def default_workers(cells: int) -> int:
@@ -113,21 +144,3 @@ def default_workers(cells: int) -> int:
 def read_progress(path: Path) -> Progress:
     stored = read_record(path)
     return Progress(**stored) if stored is not None else Progress()
-
-
-def _outcome(process: _Process) -> Outcome:
-    popen = process.popen
-    assert popen.stdout is not None
-    said = popen.stdout.read().strip().splitlines()
-    popen.stdout.close()
-    with process.errors as errors:
-        errors.seek(0)
-        last_words = (errors.read().strip().splitlines() or [""])[-1]
-    if popen.returncode < 0:
-        name = signal.strsignal(-popen.returncode) or "unknown"
-        hint = ", perhaps for want of memory" if popen.returncode == -signal.SIGKILL else ""
-        return Outcome(Status.TRANSIENT, f"the process was ended by signal {-popen.returncode} ({name}){hint}")
-    try:
-        return Outcome.from_dict(json.loads(said[-1]))
-    except (IndexError, ValueError, KeyError, TypeError):
-        return Outcome(Status.TRANSIENT, f"the process ended with code {popen.returncode}: {last_words[:300]}")

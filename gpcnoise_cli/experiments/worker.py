@@ -8,6 +8,7 @@ stdout.
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import signal
@@ -25,7 +26,6 @@ from gpcnoise_cli.experiments.workspace import Busy
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 
 PROGRESS_SECONDS = 0.5
-_BEGAN = time.perf_counter()
 
 
 @dataclass(frozen=True)
@@ -90,13 +90,13 @@ class StopRequest:
         return self.asked or os.getppid() != self.parent
 
 
-def work(task: Task, stop_requested: StopRequest) -> Outcome:
+def work(task: Task, stop_requested: StopRequest, began: float) -> Outcome:
     ledger, cell = Ledger(task.ledger), task.cell
     try:
         with ledger.workspace.claim(cell):
             if ledger.look_up(cell).state is State.DONE:  # by another process, since the task was given
                 return Outcome(Status.DONE)
-            _compute(task, ledger, stop_requested)
+            _compute(task, ledger, stop_requested, began)
     except Busy:
         return Outcome(Status.BUSY)
     except _Stopped:
@@ -113,7 +113,7 @@ class _Stopped(Exception):
     """The run was asked to stop."""
 
 
-def _compute(task: Task, ledger: Ledger, stop_requested: StopRequest) -> None:
+def _compute(task: Task, ledger: Ledger, stop_requested: StopRequest, began: float) -> None:
     # Here, not above: a cell that is busy or done must not cost the import of TensorFlow.
     from gpcnoise_cli.experiments.compute import compute_cell
     from gpcnoise_cli.experiments.tracking.tracker import Place
@@ -134,17 +134,23 @@ def _compute(task: Task, ledger: Ledger, stop_requested: StopRequest) -> None:
     except Interrupted as interruption:
         raise _Stopped from interruption
     # Of this process, its start included; of a resumed run the training before it is in train_seconds only.
-    record = {**computed.record, "seconds": time.perf_counter() - _BEGAN}
+    record = {**computed.record, "seconds": time.perf_counter() - began}
     ledger.file_result(task.cell, record, computed.probabilities)
     ledger.workspace.clear(task.cell)
 
 
-def main() -> int:
+def report(task: Task, began: float) -> int:
+    """Compute the task's cell in this process, which began at `began`, and say how it ended."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-    task = Task.from_json(sys.stdin.read())
-    outcome = work(task, StopRequest(task.parent))
+    outcome = work(task, StopRequest(task.parent), began)
     print(json.dumps(outcome.to_dict()), flush=True)
+    gc.freeze()  # or the interpreter would look for garbage in all of TensorFlow before it ends
     return 0
+
+
+def main() -> int:
+    began = time.perf_counter()
+    return report(Task.from_json(sys.stdin.read()), began)
 
 
 if __name__ == "__main__":

@@ -154,6 +154,18 @@ def test_composing_does_not_import_tensorflow() -> None:
     assert python(code).stdout.strip() == "False"
 
 
+def test_training_imports_only_what_it_uses(tmp_path: Path) -> None:
+    unused = ["matplotlib", "keras", "mlflow", "tensorboard", "torch", "tensorflow_probability.python.experimental"]
+    code = (
+        "import gc, sys; from gpcnoise_cli.cli.main import main; code = main(sys.argv[1:]); "
+        f"print([name for name in {unused!r} if name in sys.modules], 'gpflow' in sys.modules, gc.isenabled()); "
+        "sys.exit(code)"
+    )
+    done = python(code, "train", "--json", "-m", "10", "--iterations", "2", "--out", str(tmp_path / "run"))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[] True True"
+
+
 def test_works_from_any_folder(tmp_path: Path) -> None:
     done = python(RUN, "config", "likelihood=step", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from gpcnoise_cli.experiments import fork_server
+
 GPCNOISE = [sys.executable, "-c", "from gpcnoise_cli.cli.main import run; run()"]
 # Small models, but enough steps to be killed in the middle of them; checkpoints all the time.
 SETTINGS = [
@@ -75,6 +77,11 @@ def workers_in(results: Path) -> list[int]:
     return found
 
 
+def parent_of(process: int) -> int:
+    status = Path(f"/proc/{process}/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("PPid:")).split()[1])
+
+
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The cells of a run that nothing happened to."""
@@ -133,6 +140,26 @@ def test_sigterm_is_polite_and_a_killed_worker_is_replaced(
     name = "uci/paper/rbf/twonorm/probit/split-00.json"
     assert results_of(tmp_path) == {name: undisturbed[name]}
     assert not list((tmp_path / "uci").rglob("*.failed.json"))
+
+
+@pytest.mark.skipif(not fork_server.possible(), reason="this system does not fork workers")
+def test_the_process_that_forks_the_workers_is_replaced_when_it_is_killed(
+    tmp_path: Path, undisturbed: dict[str, dict[str, Any]]
+) -> None:
+    asked = ["--datasets", "waveform,twonorm", "--workers", "2", "--json"]
+    with subprocess.Popen(
+        command(tmp_path, *asked), stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as parent:
+        wait_for(lambda: checkpoints(tmp_path), "a checkpoint")
+        server = parent_of(workers_in(tmp_path)[0])
+        assert server != parent.pid
+        os.kill(server, signal.SIGKILL)
+        out, said = parent.communicate(timeout=PATIENCE)
+    assert parent.returncode == 0, said
+    assert "the process that forks the workers is gone (ended by signal 9): starting another." in said
+    assert "trying again" not in said
+    assert any(cell["resumed"] for cell in json.loads(out)["cells"])
+    assert results_of(tmp_path) == undisturbed
 
 
 def test_two_runs_on_one_folder_share_the_work(tmp_path: Path) -> None:
