@@ -114,6 +114,8 @@ def prepare(config: RuntimeConfig) -> str:
             tf.config.threading.set_inter_op_parallelism_threads(config.threads)
     # Same seed, same result: no op may choose its order of summation at run time.
     tf.config.experimental.enable_op_determinism()
+    # Newer GPUs round the factors of a float32 product to 10 bits unless told not to; a kernel cannot bear that.
+    tf.config.experimental.enable_tensor_float_32_execution(False)
     return "gpu" if gpus and config.device != "cpu" else "cpu"
 
 

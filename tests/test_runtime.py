@@ -66,6 +66,14 @@ assert tf.keras.layers.Dense.__module__.startswith("tf_keras.")
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_products_in_float32_are_not_rounded_further() -> None:
+    import tensorflow as tf
+
+    tf.config.experimental.enable_tensor_float_32_execution(True)
+    prepare(RuntimeConfig())
+    assert not tf.config.experimental.tensor_float_32_execution_enabled()
+
+
 def test_versions_name_the_program_and_all_that_its_numbers_depend_on() -> None:
     found = versions()
     assert found["gpcnoise"] == gpcnoise_cli.__version__

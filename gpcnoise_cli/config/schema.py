@@ -31,7 +31,7 @@ class LikelihoodConfig:
     name: str = MISSING
     noise_variance: float | None = None  # the paper's a; None for softmax
     bound: str = "gaussian"  # softmax: gumbel | tilted
-    quadrature_points: int = 20  # Gauss–Hermite nodes for S
+    quadrature_points: int = 20  # nodes of the quadrature for S
     prediction_draws: int = 1000  # softmax predictions
 
 

@@ -153,7 +153,7 @@ class BinaryGaussianNoise(GaussianNoise):
 class MulticlassGaussianNoise(GaussianNoise):
     """One latent function per class: S is the probability that the observed class has the largest g.
 
-    S is taken by Gauss–Hermite quadrature over the winner's g (eq_elbo_multiclass). `quadrature_points` nodes serve the
+    S is taken by quadrature over the winner's g (eq_elbo_multiclass). `quadrature_points` nodes serve the
     bound; prediction takes at least PREDICTION_POINTS and normalises S over the classes.
     """
 

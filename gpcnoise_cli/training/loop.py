@@ -22,7 +22,8 @@ class TrainingLoop:
     ) -> None:
         self.optimizer = optimizer
         self.X = tf.constant(X)
-        self.Y = tf.constant(np.asarray(y, dtype=np.int32)[:, None])
+        # 64-bit labels stay on the device: TensorFlow keeps 32-bit integers, even large ones, in the host's memory.
+        self.Y = tf.constant(np.asarray(y, dtype=np.int64)[:, None])
         self.n, self.batch_size, self.seed = len(X), batch_size, seed
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.loss_sum = tf.Variable(0.0, dtype=tf.float64, trainable=False)

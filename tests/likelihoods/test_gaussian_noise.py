@@ -110,7 +110,7 @@ def test_step_without_variance_is_the_robust_step() -> None:
     F = np.array([[0.3, 0.1, 0.2]] * 3)
     expected = np.log([1 - delta, delta / 2, delta / 2])
     assert_allclose(three.log_prob(None, F, [[0], [1], [2]]), expected, rtol=1e-9)
-    assert_allclose(three.variational_expectations(None, F, 0 * F, [[0], [1], [2]]), expected, rtol=1e-9)
+    assert_allclose(three.variational_expectations(None, F, 0 * F, [[0], [1], [2]]), expected, atol=1e-6)
 
 
 def test_ties_are_shared_evenly() -> None:

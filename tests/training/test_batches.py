@@ -1,14 +1,20 @@
-"""Minibatches: a pass is a permutation, and a batch is a function of seed and step alone."""
+"""Minibatches: a pass is a well-mixed permutation, and a batch is a function of seed and step alone."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import tensorflow as tf
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
+from scipy import stats
 
-from gpcnoise_cli.training.batches import batch_indices
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.training.batches import LARGEST_NUMBER_OF_ROWS, batch_indices, pass_key, permuted
+
+# Of a test statistic that is as it should be, one in ten thousand is worse than this.
+UNLIKELY = 1e-4
 
 
 def rows_of(seed: int, steps: range, n: int, batch_size: int) -> np.ndarray:
@@ -58,11 +64,69 @@ def test_passes_and_seeds_differ() -> None:
         assert np.mean(a == b) < 0.1
 
 
-def test_rows_are_spread_evenly_over_the_places_of_a_pass() -> None:
-    """Row 0 should turn up anywhere in a pass: over 400 passes of 20 rows, each place about 20 times."""
-    compiled = tf.function(lambda step: batch_indices(3, step, 20, 10), autograph=False)
-    stream = np.concatenate([compiled(tf.constant(step, tf.int64)) for step in range(800)]).reshape(400, 20)
-    place = np.argmax(stream == 0, axis=1)
-    counts = np.bincount(place, minlength=20)
-    # χ² with 19 degrees of freedom: 43.8 is its 99.9% point.
-    assert np.sum((counts - 20.0) ** 2 / 20.0) < 43.8
+def passes(n: int, seeds: range, numbers: range) -> np.ndarray:
+    """The permutations of these passes of these seeds, one per row."""
+    keys = [pass_key(seed, tf.constant(np.array(numbers), tf.uint64)).numpy() for seed in seeds]
+    key = tf.constant(np.repeat(np.concatenate(keys), n))
+    index = tf.constant(np.tile(np.arange(n, dtype=np.uint64), len(seeds) * len(numbers)))
+    return permuted(index, key, n).numpy().astype(np.int64).reshape(-1, n)
+
+
+@given(n=st.one_of(st.integers(1, 60), st.integers(61, 5000)), seed=st.integers(-(2**63), 2**64 - 1))
+def test_every_key_gives_a_permutation(n: int, seed: int) -> None:
+    for permutation in passes(n, range(seed, seed + 1), range(2)):
+        assert_array_equal(np.sort(permutation), np.arange(n))
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 10, 20, 50, 101, 1000])
+def test_a_row_may_come_anywhere_in_a_pass(n: int) -> None:
+    permutations = passes(n, range(20), range(100))
+    cells = min(n, 20)
+    share = np.bincount(np.arange(n) * cells // n) / n
+    places = range(0, n, max(1, n // 10))
+    for place in places:
+        counts = np.bincount(permutations[:, place] * cells // n, minlength=cells)
+        assert stats.chisquare(counts, share * len(permutations)).pvalue > UNLIKELY / len(places)
+
+
+@pytest.mark.parametrize("n", [5, 10, 20, 50, 101, 1000])
+def test_neighbours_in_a_pass_know_nothing_of_each_other(n: int) -> None:
+    permutations = passes(n, range(20), range(100))
+    pairs = permutations[:, : n // 2 * 2].reshape(-1, 2)
+    # The step from one row to the next is any number from 1 to n − 1, and as often as any other.
+    cells = min(n - 1, 50)
+    cell = ((pairs[:, 1] - pairs[:, 0]) % n - 1) * cells // (n - 1)
+    share = np.bincount(np.arange(n - 1) * cells // (n - 1)) / (n - 1)
+    assert stats.chisquare(np.bincount(cell, minlength=cells), share * len(pairs)).pvalue > UNLIKELY
+    correlation = np.corrcoef(pairs[:, 0], pairs[:, 1])[0, 1]
+    assert abs(correlation + 1 / (n - 1)) < 4 / np.sqrt(len(pairs))
+
+
+@pytest.mark.parametrize("n", [20, 1000])
+def test_passes_and_seeds_know_nothing_of_each_other(n: int) -> None:
+    by_pass, by_seed = passes(n, range(1), range(400)), passes(n, range(400), range(1))
+    for permutations in (by_pass, by_seed):
+        same = np.sum(permutations[1:] == permutations[:-1], axis=1)
+        assert abs(np.mean(same) - 1) < 4 / np.sqrt(len(same))  # of two random permutations one place agrees
+        assert np.max(same) < 10
+    # Nor is the first pass of one seed the second of another.
+    assert len(np.unique(np.concatenate([by_pass, by_seed[1:]]), axis=0)) == 799
+
+
+@pytest.mark.parametrize(("n", "batch_size"), [(1000, 100), (100_003, 256), (2_055_733, 1024), (2 * 10**9, 1024)])
+def test_a_batch_of_a_sorted_file_has_its_share_of_every_class(n: int, batch_size: int) -> None:
+    """The first 30% of the rows are one class: its count in a batch is that of a draw without replacement."""
+    compiled = tf.function(lambda step: batch_indices(1, step, n, batch_size), autograph=False)
+    steps = 300
+    batches = np.stack([compiled(tf.constant(step, tf.int64)) for step in range(steps)])
+    assert batches.min() >= 0
+    assert batches.max() < n
+    counts = np.sum(batches < 0.3 * n, axis=1)
+    variance = batch_size * 0.3 * 0.7 * (n - batch_size) / (n - 1)
+    assert abs(np.mean(counts) - 0.3 * batch_size) < 4 * np.sqrt(variance / steps)
+    assert abs(np.var(counts) / variance - 1) < 4 * np.sqrt(2 / steps)
+
+
+def test_more_rows_than_can_be_told_apart_are_refused() -> None:
+    with pytest.raises(UsageError, match="more than minibatches can be drawn from"):
+        batch_indices(0, tf.constant(0, tf.int64), LARGEST_NUMBER_OF_ROWS + 1, 10)
