@@ -58,10 +58,19 @@ class OptimizerConfig:
     name: str = MISSING  # adam | natgrad
     learning_rate: float = MISSING  # Adam's rate
     inducing_rate_factor: float = 1.0  # natgrad: Adam's rate for the inducing points, relative to the above
+    beta_2: float = 0.999  # Adam's memory of squared gradients
     natural_step: float = 0.1  # natgrad: largest step of q(u)
     natural_ramp: int = 20  # natgrad: steps until that size is reached
+    longest_mean_step: float = (
+        3.0  # natgrad: how far the mean of q(u) may move in a step, where the bound is not concave
+    )
+    warm_up: int = 60  # first steps: natgrad follows a concave bound, and δ, where it is set to its optimum, stays low
+    delta_start: float = 0.01  # the most of δ in the warm-up, as a part of the largest class's error
+    delta_rate: float = 0.02  # the part of the way to its optimum that δ goes in a step
+    delta_settling: float = 0.1  # the same in the warm-up, and when the other rates have fallen
     cycle: int = 0  # steps of the first annealed cycle; 0: the rates never change
     cycle_growth: float = 1.5  # how many times as long each further cycle is
+    cycle_fall: float = 0.4  # the last part of a cycle, over which the rates fall
     early_stop: bool = False  # stop after a cycle that raised the bound too little
     tolerance: float = 0.01  # too little: this part of the loss of a row, or of 0.1 where that is less
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,8 @@ def fit_model(
 ) -> Fit:
     """Train on scaled rows X with labels 0..C−1, from the beginning or from the model `start`."""
     load_tensorflow()
+    from sklearn.exceptions import ConvergenceWarning
+
     from gpcnoise_cli.estimator.rounds import give_back, take_rounds
     from gpcnoise_cli.models.build import assemble, precision_context
     from gpcnoise_cli.models.inducing import start_inducing_points
@@ -54,6 +57,10 @@ def fit_model(
             model = start.model(config.runtime.precision, num_data=len(X))
         rounds = take_rounds(config, model, _only_training(X, y, num_classes, scaler), verbose=verbose)
         rounds.train()
+        for incident in rounds.history.incidents:
+            warnings.warn(incident, ConvergenceWarning, stacklevel=3)
+        # A fit that had to go on in float64 is to be used in float64.
+        config = replace(config, runtime=replace(config.runtime, precision=rounds.history.precision))
         fit = Fit(FittedModel.of(config, rounds.model, scaler), rounds.step, rounds.elbo())
         give_back(rounds)
         return fit

@@ -16,6 +16,7 @@ import tensorflow as tf
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.assessment import Assessor
 from gpcnoise_cli.training.events import TrainingEvents
 from gpcnoise_cli.training.trainer import Trainer
 
@@ -38,7 +39,8 @@ class Rounds(Trainer):
         self.loop.X.assign(fresh.loop.X)
         self.loop.Y.assign(fresh.loop.Y)
         self.config, self.split = fresh.config, fresh.split
-        self.history, self.events = fresh.history, fresh.events
+        self.history, self.events, self.best = fresh.history, fresh.events, []
+        self.assessor = Assessor(self.model, self.split.X_train, self.split.y_train, self.config.seed)
         self.timed_steps, self.timed_seconds, self._steps_per_call = 0, 0.0, 1
 
 
@@ -68,7 +70,8 @@ def take_rounds(config: TrainConfig, model: FusedSVGP, split: Split, *, verbose:
 
 def give_back(rounds: Rounds) -> None:
     """Keep the compiled loop for a fit of the same shape."""
-    if rounds.split.X_train.size <= LARGEST_KEPT:
+    as_asked = rounds.history.precision == rounds.config.runtime.precision
+    if as_asked and rounds.split.X_train.size <= LARGEST_KEPT:
         _kept[_shape(rounds.config, rounds.split)] = rounds
         while len(_kept) > MOST_KEPT:
             _kept.popitem(last=False)

@@ -40,17 +40,6 @@ from gpcnoise_cli.training.schedule import Schedule
 # A q(u) that knows nothing yet should not jump: the step size grows geometrically from this fraction of its full size.
 FIRST_FRACTION = 0.1
 MOST_HALVINGS = 10
-# Under Gaussian noise the bound is flat where |μ| is large: one long step may end where no gradient leads back. So the
-# mean moves by no more than this many standard deviations of q(u) at a time.
-LONGEST_MEAN_STEP = 3.0
-# Adam's β₂ for all but q(u). While q(u) is learned the other gradients are many times what they are later; with the
-# usual 0.999 the memory of them would hold the kernel back for the rest of a run of a few hundred steps.
-SHORT_MEMORY = 0.95
-# Steps on the concave bound; meanwhile δ acts on nothing and may follow its optimum closely. It starts its work no
-# higher than this part of the largest class's error and then moves slowly: a larger δ weakens the labels, and rows that
-# could have been fitted (those of rare classes first) are called noise. Only when the other rates are nearly nothing it
-# follows closely again, so that it ends at the optimum for what was learned.
-CONCAVE_START, QUICK_DELTA, SLOW_DELTA, LARGEST_START = 80, 0.1, 0.002, 0.01
 
 
 class NaturalOptimizer(Optimizer):
@@ -71,12 +60,13 @@ class NaturalOptimizer(Optimizer):
         self.of_likelihood = list(model.likelihood.trainable_variables)
         self.of_kernel = list(model.kernel.trainable_variables)
         self.of_points = list(model.inducing_variable.trainable_variables)
-        self.slow = Adam([*self.of_kernel, *self.of_likelihood], SHORT_MEMORY)
-        self.points = Adam(self.of_points, SHORT_MEMORY)
+        self.slow = Adam([*self.of_kernel, *self.of_likelihood], config.beta_2)
+        self.points = Adam(self.of_points, config.beta_2)
 
     @property
     def variables(self) -> list[tf.Variable]:
-        return [self.precision, self.root_inverse, self.halvings, *self.slow.variables, *self.points.variables]
+        own = [self.majority_error, self.precision, self.root_inverse, self.halvings]
+        return [*own, *self.slow.variables, *self.points.variables]
 
     def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         model = self.model
@@ -131,13 +121,6 @@ class NaturalOptimizer(Optimizer):
         self.halvings.assign_add(1.0)
         return bool(self.halvings.numpy() <= MOST_HALVINGS)
 
-    def delta_rate(self, step: tf.Tensor) -> tf.Tensor:
-        settled = (1 - self.schedule.factor(step)) ** 4
-        return tf.where(step < CONCAVE_START, tf.constant(QUICK_DELTA, tf.float64), SLOW_DELTA + QUICK_DELTA * settled)
-
-    def delta_target(self, best: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-        return tf.where(step < CONCAVE_START, tf.minimum(best, LARGEST_START * self.majority_error), best)
-
     def _expectation_gradients(
         self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor
     ) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
@@ -145,7 +128,9 @@ class NaturalOptimizer(Optimizer):
         expectations, d_mu, d_nu = self.model.likelihood.expectation_gradients(mu, nu, Y)
         if self.concave:
             return expectations, d_mu, d_nu
-        d_mu, d_nu = tf.cond(step < CONCAVE_START, lambda: self._concave_gradients(mu, nu, Y), lambda: (d_mu, d_nu))
+        d_mu, d_nu = tf.cond(
+            step < self.config.warm_up, lambda: self._concave_gradients(mu, nu, Y), lambda: (d_mu, d_nu)
+        )
         return expectations, d_mu, d_nu
 
     def _concave_gradients(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
@@ -208,6 +193,8 @@ class NaturalOptimizer(Optimizer):
         of_mean = root_inverse if curvature is None else inverse_cholesky(moved + curvature)
         shift = rho * tf.matmul(of_mean, pull)  # its length is that of the mean's step Δ, √(Δᵀ Λ Δ)
         if not self.concave:
-            shift *= tf.minimum(tf.ones([], work), LONGEST_MEAN_STEP / (tf.norm(shift, axis=1, keepdims=True) + 1e-30))
+            shift *= tf.minimum(
+                tf.ones([], work), self.config.longest_mean_step / (tf.norm(shift, axis=1, keepdims=True) + 1e-30)
+            )
         move = tf.transpose(tf.matmul(of_mean, shift, transpose_a=True)[:, :, 0])
         return moved, root_inverse, q_mu + tf.cast(move, q_mu.dtype)

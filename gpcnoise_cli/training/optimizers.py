@@ -16,9 +16,11 @@ from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.schedule import Schedule
 
-# How fast δ follows the closed-form optimum of the current minibatch (a running mean over about 50 of them), and from
-# which step on: while nothing is learned δ* is near chance, (C − 1)/C, and there the bound no longer sees the data.
-DELTA_RATE, DELTA_WARM_UP, CHANCE = 0.02, 60, 0.95
+# While nothing is learned δ* is near chance, (C − 1)/C, and there the bound no longer sees the data: a minibatch whose
+# optimum is beyond this part of it moves δ nowhere.
+CHANCE = 0.95
+# δ follows closely only when the other rates are nearly nothing.
+SETTLING_POWER = 4
 
 
 class Optimizer(abc.ABC):
@@ -31,7 +33,8 @@ class Optimizer(abc.ABC):
         self.config = config
         self.schedule = schedule
         # The error of always naming the largest class of the training rows; by default that of equal classes.
-        self.majority_error = 1 - 1 / model.likelihood.num_classes if majority_error is None else majority_error
+        error = 1 - 1 / model.likelihood.num_classes if majority_error is None else majority_error
+        self.majority_error = tf.Variable(error, dtype=tf.float64, trainable=False)
 
     @property
     @abc.abstractmethod
@@ -53,22 +56,27 @@ class Optimizer(abc.ABC):
         return False
 
     def track_delta(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> None:
-        """Mode `optimal`: let δ follow its closed-form maximiser."""
+        """Mode `optimal`: let δ follow its closed-form maximiser.
+
+        A large δ weakens the labels, and rows that could have been fitted, those of rare classes first, are called
+        noise. So it starts low, moves slowly while rows are fitted, and follows closely when the other rates have
+        fallen, so that it ends at the optimum for what was learned.
+        """
         likelihood = self.model.likelihood
         if likelihood.delta_mode == "optimal":
             delta = tf.cast(likelihood.delta, tf.float64)
-            best = self.delta_target(tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64), step)
+            best = tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64)
+            highest = self.config.delta_start * self.majority_error
+            best = tf.where(step < self.config.warm_up, tf.minimum(best, highest), best)
             learned = best < CHANCE * (likelihood.num_classes - 1) / likelihood.num_classes
             rate = self.delta_rate(step) * tf.cast(learned, tf.float64)
             likelihood.assign_delta(delta + rate * (best - delta))
 
-    def delta_target(self, best: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-        """What δ follows at `step`, where `best` is the δ* of the minibatch."""
-        return best
-
     def delta_rate(self, step: tf.Tensor) -> tf.Tensor:
-        """The part of the way to the minibatch's δ* that δ goes at `step`."""
-        return DELTA_RATE * tf.cast(step >= DELTA_WARM_UP, tf.float64)
+        """The part of the way to its optimum that δ goes at `step`."""
+        slow, quick = self.config.delta_rate, self.config.delta_settling
+        settled = (1 - self.schedule.factor(step) / self.schedule.scale) ** SETTLING_POWER
+        return tf.where(step < self.config.warm_up, tf.constant(quick, tf.float64), slow + (quick - slow) * settled)
 
 
 def when_finite(value: tf.Tensor, loss: tf.Tensor, move: Callable[[], None]) -> tf.Tensor:
@@ -88,11 +96,11 @@ class AdamOptimizer(Optimizer):
         self, model: FusedSVGP, config: OptimizerConfig, schedule: Schedule, majority_error: float | None = None
     ) -> None:
         super().__init__(model, config, schedule, majority_error)
-        self.adam = Adam(model.trainable_variables)
+        self.adam = Adam(model.trainable_variables, config.beta_2)
 
     @property
     def variables(self) -> list[tf.Variable]:
-        return self.adam.variables
+        return [self.majority_error, *self.adam.variables]
 
     def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
         model = self.model

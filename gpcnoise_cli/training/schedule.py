@@ -12,8 +12,6 @@ import tensorflow as tf
 
 from gpcnoise_cli.config.schema import OptimizerConfig
 
-# The part of a cycle over which the rates fall.
-DECAY_PART = 0.4
 # The rates never fall to nothing at once: the last steps still move a little.
 LEAST_FACTOR = 0.01
 
@@ -22,7 +20,7 @@ class Schedule:
     """The planned end of a run, its present cycle, and the factor on its rates, all inside the compiled loop."""
 
     def __init__(self, iterations: int, config: OptimizerConfig) -> None:
-        self.cycles, self.growth = config.cycle > 0, config.cycle_growth
+        self.cycles, self.growth, self.fall = config.cycle > 0, config.cycle_growth, config.cycle_fall
         self.end = tf.Variable(iterations, dtype=tf.int64, trainable=False)
         self.cycle_start = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.cycle_end = tf.Variable(
@@ -40,7 +38,7 @@ class Schedule:
         if not self.cycles:
             return self.scale.read_value()
         length = tf.cast(self.cycle_end - self.cycle_start, tf.float64)
-        left = tf.cast(self.cycle_end - step, tf.float64) / tf.maximum(DECAY_PART * length, 1.0)
+        left = tf.cast(self.cycle_end - step, tf.float64) / tf.maximum(self.fall * length, 1.0)
         return self.scale * tf.clip_by_value(left, LEAST_FACTOR, 1.0)
 
     def next_cycle(self) -> None:

@@ -42,7 +42,7 @@ STEP = 24
 # fmt: off
 SETTINGS = [
     "--likelihood", "probit", "--delta", "optimal", "-m", "12", "--batch-size", "32", "--iterations", "90",
-    "optimizer=natgrad", "optimizer.decay=true", "runtime.eval_every=3",
+    "optimizer=natgrad", "optimizer.cycle=20", "runtime.eval_every=3",
 ]
 # fmt: on
 TIMES = {"train_seconds", "seconds_per_step", "run_dir"}

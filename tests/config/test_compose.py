@@ -14,16 +14,17 @@ from gpcnoise_cli.errors import UsageError
 def test_default_is_softmax_on_waveform_noise_with_the_fast_recipe() -> None:
     config = compose()
     assert (config.preset, config.dataset.name, config.likelihood.name) == ("fast", "waveform-noise", "softmax")
-    assert (config.kernel.name, config.kernel.ard, config.protocol) == ("rbf", False, "clean")
+    assert (config.kernel.name, config.kernel.ard, config.protocol) == ("rbf", True, "clean")
     assert (config.inducing, config.batch_size, config.split, config.seed, config.out) == (300, 1024, 0, 0, None)
 
 
 def test_paper_recipe_is_the_paper_to_the_letter() -> None:
     config = compose(["experiment=paper"])
     assert (config.preset, config.iterations, config.optimizer.name) == ("paper", 10000, "adam")
-    assert (config.optimizer.learning_rate, config.optimizer.decay, config.optimizer.early_stop) == (0.01, False, False)
+    assert (config.optimizer.learning_rate, config.optimizer.cycle, config.optimizer.early_stop) == (0.01, 0, False)
     assert (config.delta.mode, config.delta.value, config.delta.prior) == ("free", 1e-3, "none")
-    assert (config.kernel.lengthscale_start, config.kernel.variance, config.kernel.shared) == ("paper", 5.0, True)
+    assert (config.kernel.lengthscale_start, config.kernel.variance) == ("paper", 5.0)
+    assert (config.kernel.ard, config.kernel.shared) == (True, False)
     assert (config.likelihood.bound, config.objective) == ("gumbel", "elbo")
 
 

@@ -75,7 +75,7 @@ def traced(overrides: tuple[str, ...], classes: int) -> list[tf.Graph]:
     X = rng.normal(size=(N, D)).astype(np.float64 if config.runtime.precision == "float64" else np.float32)
     with precision_context(config.runtime.precision):
         model = build_model(config, X, classes)
-        optimizer = build_optimizer(model, config.optimizer, Schedule(100, decay=config.optimizer.decay))
+        optimizer = build_optimizer(model, config.optimizer, Schedule(100, config.optimizer))
         loop = TrainingLoop(optimizer, X, np.arange(N) % classes, batch_size=BATCH_SIZE, seed=0)
         graph = loop._run.get_concrete_function().graph
     return [graph, *(function_def_to_graph(function) for function in graph.as_graph_def().library.function)]

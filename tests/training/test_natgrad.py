@@ -16,9 +16,11 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.loop import TrainingLoop
-from gpcnoise_cli.training.natgrad import CONCAVE_START, QUICK_DELTA, SLOW_DELTA, NaturalOptimizer
+from gpcnoise_cli.training.natgrad import NaturalOptimizer
 from gpcnoise_cli.training.optimizers import AdamOptimizer
 from gpcnoise_cli.training.schedule import Schedule
+
+WARM_UP = OptimizerConfig.warm_up
 
 # Far beyond the ramp: the step has its full size here.
 LATE = tf.constant(10**6, tf.int64)
@@ -147,7 +149,7 @@ def test_adam_does_not_get_further_in_as_many_steps(split: Callable[..., Split],
         gpflow.set_trainable(model.inducing_variable, False)
         options = OptimizerConfig("either", learning_rate=0.1, natural_step=0.5, natural_ramp=1)
         optimizer = kind(model, options, Schedule(10**9, options))
-        loop_over(optimizer, data).run_until(CONCAVE_START + 100)
+        loop_over(optimizer, data).run_until(WARM_UP + 100)
         optimizer.settle()
         bounds.append(float(model.elbo(rows_of(data))))
     assert bounds[0] > bounds[1] - 1e-6 * abs(bounds[1])
@@ -184,7 +186,7 @@ def test_hyperparameters_get_the_gradients_of_the_bound(split: Callable[..., Spl
         loss = model.training_loss(rows)
     expected = tape.gradient(loss, moving)
     before = [variable.numpy() for variable in moving]
-    optimizer.step(*(tf.constant(array) for array in rows), tf.constant(CONCAVE_START, tf.int64))
+    optimizer.step(*(tf.constant(array) for array in rows), tf.constant(WARM_UP, tf.int64))
     for slot, slope in zip([*optimizer.slow.first, *optimizer.points.first], expected, strict=True):
         assert_allclose(slot, 0.1 * slope, rtol=1e-7, atol=1e-9)
     for variable, start, slope in zip(moving, before, expected, strict=True):
@@ -252,7 +254,7 @@ def test_the_first_steps_follow_the_softmax_bound(split: Callable[..., Split], c
         lead = tf.reduce_sum(chosen * winner, axis=1, keepdims=True)
         odds = tf.reduce_sum((1 - chosen) * tf.exp(rivals - lead), axis=1)
         bound = tf.reduce_sum(-tf.math.log1p(odds))
-    early, late = (optimizer._expectation_gradients(mu, nu, Y, tf.constant(k, tf.int64)) for k in (0, CONCAVE_START))
+    early, late = (optimizer._expectation_gradients(mu, nu, Y, tf.constant(k, tf.int64)) for k in (0, WARM_UP))
     for ours, theirs in zip(early[1:], tape.gradient(bound, [mu, nu]), strict=True):
         assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
     own = model.likelihood.expectation_gradients(mu, nu, Y)
@@ -266,9 +268,9 @@ def test_delta_is_slow_while_rows_are_fitted_and_quick_when_nothing_else_moves(s
         model, OptimizerConfig("natgrad", cycle=1000), Schedule(1000, OptimizerConfig("natgrad", cycle=1000))
     )
     rates = np.array([float(optimizer.delta_rate(tf.constant(step, tf.int64))) for step in range(1000)])
-    assert_allclose(rates[:CONCAVE_START], QUICK_DELTA)
-    assert_allclose(rates[CONCAVE_START:600], SLOW_DELTA)
+    assert_allclose(rates[:WARM_UP], 0.1)
+    assert_allclose(rates[WARM_UP:600], 0.002)
     assert np.all(np.diff(rates[600:]) >= 0)
     # What is left of any distance to the optimum after the rates have fallen.
-    assert np.prod(1 - rates[CONCAVE_START:600]) > 0.3
+    assert np.prod(1 - rates[WARM_UP:600]) > 0.3
     assert np.prod(1 - rates[600:]) < 1e-3

@@ -24,7 +24,7 @@ def losses(likelihood: str, optimizer_name: str, *, compiled: bool) -> list[floa
     config = compose([f"likelihood={likelihood}", f"optimizer={optimizer_name}", "inducing=6"])
     with precision_context(config.runtime.precision):
         model = build_model(config, X, 3)
-        optimizer = build_optimizer(model, config.optimizer, Schedule(100, decay=config.optimizer.decay))
+        optimizer = build_optimizer(model, config.optimizer, Schedule(100, config.optimizer))
 
         def step(number: tf.Tensor) -> tf.Tensor:
             rows = batch_indices(0, number, len(X), 16)
