@@ -55,6 +55,7 @@ _NUMBERS = (
     _at_least("likelihood.prediction_draws", 1, 1000),
     _positive("kernel.lengthscale", 1.0),
     _positive("kernel.variance", 5.0),
+    _at_least("kernel.few_classes", 0, 10),
     _inside("delta.value", 0.001),
     _positive("optimizer.learning_rate", 0.01),
     _at_least("optimizer.inducing_rate_factor", 0, 1.0),

@@ -144,6 +144,8 @@ def run_training(
 
 def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
     """What was asked for and on what data: the part of a result that is known before training."""
+    from gpcnoise_cli.models.build import shares_kernel
+
     return {
         "preset": config.preset,
         "dataset": config.dataset.name,
@@ -157,7 +159,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "bound": config.likelihood.bound if config.objective == "elbo" else None,
         "kernel": config.kernel.name,
         "ard": config.kernel.ard,
-        "shared_kernel": config.kernel.shared,
+        "shared_kernel": shares_kernel(config, split.num_classes),
         "inducing": config.inducing,
         "batch_size": config.batch_size,
         "delta_mode": config.delta.mode if config.likelihood.name != "softmax" else None,
