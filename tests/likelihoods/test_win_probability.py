@@ -126,6 +126,38 @@ def test_error_where_every_rival_has_a_scale_of_its_own(
     assert errors[PREDICTION_POINTS] < in_prediction
 
 
+@pytest.mark.parametrize(
+    ("ratios", "spread", "in_training", "in_prediction"),
+    [
+        ((1e-4, 1.0), 1.0, 5e-7, 5e-10),
+        ((1.0, 13.0), 1.0, 2e-5, 2e-9),
+        ((13.0, 1e6), 1.0, 5e-5, 5e-7),
+        ((1e-4, 13.0), 10.0, 2e-5, 5e-9),
+        ((13.0, 1e6), 10.0, 3e-4, 1e-5),
+        ((1.0, 1e6), 100.0, 2e-3, 2e-4),
+        ((1.0, 1e4), 1e4, 1e-2, 2e-3),
+        ((1.0, 1e6), 1e6, 2e-2, 2e-3),
+    ],
+)
+def test_largest_error_of_a_survey(
+    ratios: tuple[float, float], spread: float, in_training: float, in_prediction: float
+) -> None:
+    """500 points, from 3 to 26 classes, means from close together to far apart; the constants were chosen on others."""
+    rng = np.random.default_rng(987)
+    errors: dict[int, float] = {DEFAULT_QUADRATURE_POINTS: 0.0, PREDICTION_POINTS: 0.0}
+    for num_classes in rng.integers(3, 27, size=25):
+        shape = (20, num_classes)
+        variance = spread ** -rng.uniform(size=shape)
+        variance[:, 0] = np.exp(rng.uniform(*np.log(ratios), size=20))
+        reach = 10 ** rng.uniform(-1.5, 0.6, size=(20, 1)) * np.maximum(1.0, np.sqrt(variance[:, :1]))
+        points = reach * rng.normal(size=shape), variance
+        errors = {nodes: max(error, largest_errors(points, nodes)) for nodes, error in errors.items()}
+    table = ", ".join(f"{nodes} nodes {error:.1e}" for nodes, error in errors.items())
+    print(f"ratios {ratios[0]:g} to {ratios[1]:g}, rivals' variances within a factor of {spread:g}: {table}")
+    assert errors[DEFAULT_QUADRATURE_POINTS] < in_training
+    assert errors[PREDICTION_POINTS] < in_prediction
+
+
 @settings(max_examples=60)
 @given(
     num_classes=st.integers(3, 26),
