@@ -35,10 +35,6 @@ ON_A_GPU = ("GPU", "DEFAULT")
 # that must be finite, and one for the bound of the first steps; the condition of the While is the third.
 PREDICATES = {("If", "cond"), ("StatelessIf", "cond")}
 
-# natgrad.delta_target counts the classes of the batch by tf.math.bincount, which has no GPU kernel in float64 and does
-# arithmetic in int32. To be removed, with its use below, as soon as delta_target no longer does.
-KNOWN_TO_LEAVE = "/bincount/"
-
 
 def settings() -> Iterator[Any]:
     """Every likelihood with every bound under both optimizers; then each other choice at least once with each."""
@@ -118,14 +114,14 @@ def transfers(graph: tf.Graph) -> Iterator[tuple[str, tf.Operation, str, tf.Tens
     on_host: dict[Any, bool] = {}
     for operation in graph.get_operations():
         kernel = gpu_kernel(operation)
-        if kernel is None or KNOWN_TO_LEAVE in operation.name:
+        if kernel is None:
             continue
         for tensor, name in zip(operation.outputs, argument_names(operation, operation.op_def.output_arg), strict=True):
             # What comes into a function keeps TensorFlow's rule for it: 32-bit integers are on the host.
             entered = operation.type == "Placeholder" and tensor.dtype == tf.int32
             on_host[tensor.ref()] = name in kernel.host_memory_arg or entered
         for tensor, name in zip(operation.inputs, argument_names(operation, operation.op_def.input_arg), strict=True):
-            if tensor.dtype in (tf.resource, tf.variant) or KNOWN_TO_LEAVE in tensor.op.name:
+            if tensor.dtype in (tf.resource, tf.variant):
                 continue  # a handle, not a value
             # A constant is in the program: it is put where it is wanted before the first step.
             if tensor.op.type == "Const" and tensor.shape.num_elements() <= 1:
@@ -144,7 +140,7 @@ def test_a_step_stays_on_the_gpu(overrides: tuple[str, ...], classes: int) -> No
         (operation.type, *(t.dtype.name for t in [*operation.inputs, *operation.outputs]))
         for graph in graphs
         for operation in graph.get_operations()
-        if gpu_kernel(operation) is None and KNOWN_TO_LEAVE not in operation.name
+        if gpu_kernel(operation) is None
     }
     assert not without, "operations without a GPU kernel"
 
