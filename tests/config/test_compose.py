@@ -34,15 +34,25 @@ def test_recipe_chooses_the_bound_of_softmax_only(recipe: str, bound: str) -> No
     assert compose([f"experiment={recipe}", "likelihood=step"]).likelihood.bound == "gaussian"
 
 
-def test_fast_recipe_takes_gaussian_noise_slowly_and_softmax_quickly() -> None:
-    def start_and_steps(likelihood: str) -> tuple[str, float, float, float]:
+def test_fast_recipe_starts_gaussian_noise_short_and_is_content_sooner() -> None:
+    def start_and_end(likelihood: str) -> tuple[str, bool, float]:
         config = compose(["experiment=fast", f"likelihood={likelihood}"])
-        kernel, optimizer = config.kernel, config.optimizer
-        return kernel.lengthscale_start, kernel.variance, optimizer.learning_rate, optimizer.natural_step
+        return config.kernel.lengthscale_start, config.kernel.log_scale, config.optimizer.tolerance
 
-    assert start_and_steps("softmax") == ("data", 5.0, 0.1, 0.1)
+    assert start_and_end("softmax") == ("data", True, 0.03)
     for gaussian in ("step", "probit", "logit"):
-        assert start_and_steps(gaussian) == ("paper", 30.0, 0.05, 0.03)
+        assert start_and_end(gaussian) == ("paper", False, 0.1)
+
+
+def test_the_cycles_of_the_fast_recipe_end_where_it_says() -> None:
+    from gpcnoise_cli.training.schedule import Schedule
+
+    config = compose(["experiment=fast"])
+    schedule, ends = Schedule(config.iterations, config.optimizer), []
+    while not ends or ends[-1] < config.iterations:
+        ends.append(int(schedule.cycle_end))
+        schedule.next_cycle()
+    assert ends == [60, 150, 285, 487, 800]
 
 
 @pytest.mark.parametrize("recipe", ["fast", "paper"])

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.data.split import Split
-from gpcnoise_cli.models.build import build_model, precision_context
+from gpcnoise_cli.models.build import build_model, precision_context, shares_kernel
 from gpcnoise_cli.models.inducing import start_inducing_points
 from gpcnoise_cli.models.kernels import start_lengthscale
 
@@ -46,22 +46,23 @@ def test_lengthscale_starts(split: Callable[..., Split]) -> None:
         "data": start_lengthscale("data", X),
     }
     for start, expected in starts.items():
-        model = build_model(compose([f"kernel.lengthscale_start={start}", "inducing=4"]), X, 3)
+        model = build_model(compose([f"kernel.lengthscale_start={start}", "kernel.shared=true", "inducing=4"]), X, 3)
         assert_allclose(model.kernel.lengthscales, expected)
-    explicit = build_model(compose(["kernel.lengthscale=0.77", "kernel.variance=3", "inducing=4"]), X, 3)
+    options = ["kernel.lengthscale=0.77", "kernel.variance=3", "kernel.shared=true", "inducing=4"]
+    explicit = build_model(compose(options), X, 3)
     assert_allclose(explicit.kernel.lengthscales, 0.77)
     assert_allclose(explicit.kernel.variance, 3.0)
 
 
 def test_one_kernel_or_one_per_class(split: Callable[..., Split]) -> None:
     X = split(3).X_train
-    shared = build_model(compose(["likelihood=softmax", "inducing=4"]), X, 3)
+    shared = build_model(compose(["likelihood=softmax", "inducing=4", "kernel.shared=true"]), X, 3)
     separate = build_model(compose(["likelihood=softmax", "inducing=4", "kernel.shared=false"]), X, 3)
     binary = build_model(compose(["likelihood=probit", "inducing=4", "kernel.shared=false"]), split(2).X_train, 2)
     assert shared.shares_kernel
     assert not separate.shares_kernel
     assert len(separate.kernel.latent_kernels) == 3
-    assert len({id(kernel.lengthscales) for kernel in separate.kernel.latent_kernels}) == 3
+    assert separate.kernel.stack.lengthscales.shape == (3, 2)
     assert binary.shares_kernel
     assert_allclose(separate.elbo((X, split(3).y_train[:, None])), shared.elbo((X, split(3).y_train[:, None])))
 
@@ -93,10 +94,16 @@ def test_on_the_log_scale_a_step_is_a_part_of_the_value(split: Callable[..., Spl
     for log_scale in (True, False):
         overrides = ["likelihood=probit", f"kernel={name}", "inducing=4", f"kernel.log_scale={log_scale}"]
         for parameter in build_model(compose([*overrides, "kernel.variance=50"]), X, 3).kernel.trainable_parameters:
-            before = float(parameter.numpy())
-            parameter.unconstrained_variable.assign_add(0.1)
+            before = parameter.numpy()
+            parameter.unconstrained_variable.assign(parameter.unconstrained_variable + 0.1)
             moved = before * np.exp(0.1) if log_scale else np.logaddexp(0, np.log(np.expm1(before)) + 0.1)
             assert_allclose(parameter.numpy(), moved)
+
+
+def test_where_nothing_is_said_few_classes_have_a_kernel_each_and_many_share_one() -> None:
+    auto = ["kernel.shared=null", "kernel.few_classes=4"]
+    assert [shares_kernel(compose(auto), classes) for classes in (2, 4, 5)] == [False, False, True]
+    assert shares_kernel(compose([*auto, "likelihood=step"]), 2)  # a single latent function
 
 
 def test_only_the_fast_softmax_moves_its_kernel_by_logarithms() -> None:

@@ -166,7 +166,7 @@ def test_a_description_that_lacks_something_is_refused(copy: Path, key: str) -> 
 
 @pytest.mark.parametrize(
     "change",
-    [{"d": 3}, {"num_classes": 4}, {"config": {"inducing": 7}}, {"config": {"kernel": {"ard": True}}}],
+    [{"d": 3}, {"num_classes": 4}, {"config": {"inducing": 7}}, {"config": {"kernel": {"ard": False}}}],
     ids=["d", "classes", "inducing", "ard"],
 )
 def test_a_description_of_another_model_is_refused(copy: Path, change: dict) -> None:

@@ -60,7 +60,15 @@ def split() -> Callable[..., Split]:
 @pytest.fixture(scope="session")
 def config() -> Callable[..., TrainConfig]:
     """A configuration for small runs; any override may follow."""
-    common = ("inducing=8", "batch_size=16", "iterations=50", "runtime.eval_every=25", "runtime.precision=float64")
+    common = (
+        "inducing=8",
+        "batch_size=16",
+        "iterations=50",
+        "runtime.eval_every=25",
+        "runtime.precision=float64",
+        "kernel.shared=true",
+        "kernel.ard=false",
+    )
     return lambda *overrides: compose([*common, *overrides])
 
 

@@ -29,7 +29,13 @@ Data = tuple[np.ndarray, np.ndarray]
 
 
 def model_for(data: Split, likelihood: str, *overrides: str, precision: str = "float64") -> FusedSVGP:
-    options = [f"likelihood={likelihood}", f"runtime.precision={precision}", "inducing=8", *overrides]
+    options = [
+        f"likelihood={likelihood}",
+        f"runtime.precision={precision}",
+        "inducing=8",
+        "kernel.shared=true",
+        *overrides,
+    ]
     return build_model(compose(options), data.X_train, data.num_classes)
 
 
@@ -264,9 +270,8 @@ def test_the_first_steps_follow_the_softmax_bound(split: Callable[..., Split], c
 
 def test_delta_is_slow_while_rows_are_fitted_and_quick_when_nothing_else_moves(split: Callable[..., Split]) -> None:
     model = model_for(split(3), "probit", "delta=optimal")
-    optimizer = NaturalOptimizer(
-        model, OptimizerConfig("natgrad", cycle=1000), Schedule(1000, OptimizerConfig("natgrad", cycle=1000))
-    )
+    options = OptimizerConfig("natgrad", cycle=1000, delta_rate=0.002, delta_settling=0.1)
+    optimizer = NaturalOptimizer(model, options, Schedule(1000, options))
     rates = np.array([float(optimizer.delta_rate(tf.constant(step, tf.int64))) for step in range(1000)])
     assert_allclose(rates[:WARM_UP], 0.1)
     assert_allclose(rates[WARM_UP:600], 0.002)
