@@ -220,13 +220,16 @@ def grid(
     workers: Annotated[
         int | None, typer.Option("--workers", help="Cells computed at a time. Default: one per core.", metavar="N")
     ] = None,
+    keep: Annotated[
+        Path | None, typer.Option("--keep", help="Keep the cells in this new folder.", metavar="DIR")
+    ] = None,
     out: Out = RESULTS,
     json: Json = False,
     overrides: Annotated[
         list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Hydra overrides for every cell.")
     ] = None,
 ) -> None:
-    """Cells an hour of `gpcnoise reproduce uci`, computed into a new folder that is removed afterwards.
+    """Cells an hour of `gpcnoise reproduce uci`, computed into a new folder that is removed afterwards, unless kept.
 
     Example: gpcnoise bench grid --datasets ringnorm,twonorm --protocol clean
     """
@@ -234,7 +237,7 @@ def grid(
 
     request = Request(preset, protocol, splits, datasets, likelihoods, iterations, workers, tuple(overrides or ()))
     machine = _machine(None)
-    record = measure_grid(request, out, machine)
+    record = measure_grid(request, out, machine, keep)
     show({"machine": machine, "grid": record}, json)
     say(f"written: {out / FILE}")
     if record["failed"]:

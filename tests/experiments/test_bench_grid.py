@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.experiments.bench import grid
 from gpcnoise_cli.experiments.bench.grid import Request, measure_grid
 from gpcnoise_cli.experiments.bench.timed import Finished
@@ -82,3 +83,8 @@ def test_a_grid_that_is_refused_keeps_its_exit_code(cli: Cli, tmp_path: Path) ->
     assert (outcome.code, outcome.stdout) == (2, "")
     assert "ended with exit code 2; its own message stands above" in outcome.stderr.splitlines()[-1]
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_with_cells_would_not_be_timed(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"--keep .*cells that are there already would not be timed"):
+        measure_grid(Request(), tmp_path / "bench", {}, keep=tmp_path)

@@ -1,4 +1,4 @@
-"""Cells an hour: the real `gpcnoise reproduce uci`, into a results folder that is new and thrown away afterwards."""
+"""Cells an hour: the real `gpcnoise reproduce uci`, into a results folder that is new, and thrown away unless kept."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.experiments.bench.kept import read_kept, write_kept
 from gpcnoise_cli.experiments.bench.timed import PROGRAM, run_timed
 
@@ -51,10 +51,15 @@ class Request:
         return shlex.join(["gpcnoise", *self.arguments])
 
 
-def measure_grid(request: Request, folder: Path, machine: Mapping[str, Any]) -> dict[str, Any]:
-    """Compute the grid, file what it cost, and return the record."""
+def measure_grid(
+    request: Request, folder: Path, machine: Mapping[str, Any], keep: Path | None = None
+) -> dict[str, Any]:
+    """Compute the grid, file what it cost, and return the record; its cells stay in `keep`, a new folder."""
+    if keep is not None and keep.exists():
+        raise UsageError(f"--keep {keep}: cells that are there already would not be timed; name a folder to be made.")
     with tempfile.TemporaryDirectory(prefix="gpcnoise-bench-") as scratch:
-        finished = run_timed([*PROGRAM, *request.arguments, "--results", scratch, "--json"], show_errors=True)
+        arguments = [*request.arguments, "--results", str(keep or scratch), "--json"]
+        finished = run_timed([*PROGRAM, *arguments], show_errors=True)
     if finished.code == 130:
         raise KeyboardInterrupt
     if not finished.stdout.strip():
