@@ -104,15 +104,16 @@ def test_options_reach_the_model(trained: Trained, tables: Any, options: list[st
 def test_one_lengthscale_per_feature_and_one_kernel_per_class(trained: Trained, tables: Any) -> None:
     both = trained(tables.three, "--kernel", "matern52+rbf", "--ard", "likelihood.bound=gumbel")
     each = trained(
-        tables.three, "--likelihood", "logit", "kernel.shared=false", "--precision", "float32", "optimizer=adam"
+        tables.three, "--likelihood", "logit", "--no-ard", "--kernel-per-class", "--precision", "float32", "optimizer=adam"
     )
-    for run, shapes in ((both, [(5,)] * 2), (each, [()] * 3)):
+    one = trained(tables.three, "--likelihood", "probit", "--shared-kernel")
+    for run, shapes in ((both, [(3, 5)] * 2), (each, [(3,)]), (one, [(5,)])):
         found = [value.shape for name, value in parameters(run.path).items() if name.endswith("lengthscales")]
         assert found == shapes
 
 
 def test_the_run_folder_holds_what_the_run_was(trained: Trained, tables: Any) -> None:
-    run = trained(tables.three, "--likelihood", "softmax")
+    run = trained(tables.three, "--likelihood", "softmax", "runtime.eval_every=1")
     assert sorted(path.name for path in run.path.iterdir()) == FILES
     assert json.loads((run.path / "metrics.json").read_text()) == run.result
     assert run.result["run_dir"] == str(run.path)

@@ -38,7 +38,8 @@ def test_a_record_older_than_a_setting_still_belongs_to_its_cell() -> None:
     stored: dict[str, Any] = cell.to_dict()["config"]
     del stored["optimizer"]["early_stop"], stored["kernel"]["shared"]
     kept = dataclasses.replace(cell.config.optimizer, early_stop=False)
-    cell = Cell.of("a", dataclasses.replace(cell.config, optimizer=kept))
+    shared = dataclasses.replace(cell.config.kernel, shared=True)
+    cell = Cell.of("a", dataclasses.replace(cell.config, optimizer=kept, kernel=shared))
     assert same_settings(cell, {"digest": "of an older program", "config": stored})
     stored["inducing"] = 11
     assert not same_settings(cell, {"digest": "of an older program", "config": stored})

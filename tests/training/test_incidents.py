@@ -184,8 +184,8 @@ def test_a_history_survives_json() -> None:
 
 def test_short_lengthscales_on_one_feature_are_seen_to_need_more_than_float32(build: Callable[..., Trainer]) -> None:
     """The real assessor on a real model: many inducing points on a line, hardly any jitter."""
-    run = build("runtime.jitter=1e-12", "kernel.lengthscale=30.0", "kernel.variance=400.0")
-    run.model.q_mu.assign(np.random.default_rng(0).normal(size=run.model.q_mu.shape))
+    run = build("runtime.jitter=1e-13", "inducing=60", "kernel.lengthscale=5.0", "kernel.variance=5.0", "iterations=20")
+    run.model.q_mu.assign(0.3 * np.random.default_rng(0).normal(size=run.model.q_mu.shape))
     run.optimizer.settle()
     assert not run.assessor(run.optimizer).trustworthy
     run.train()
