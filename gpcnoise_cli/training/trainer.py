@@ -220,7 +220,8 @@ class Trainer:
             self._assess()
         eval_every = self.config.runtime.eval_every
         to_measure = step % eval_every == 0 if eval_every else to_assess
-        if step > 0 and (to_measure or step == self.end):
+        measured = bool(self.history.curve) and self.history.curve[-1].step == step
+        if step > 0 and not measured and (to_measure or step == self.end):
             self._measure(step)
 
     def _assess(self) -> None:
@@ -254,7 +255,7 @@ class Trainer:
             return found  # what cannot be computed at all is met by the next step
         where = f"at step {self.step} rounding moves the log likelihood of a row by {found.rounding:.2g} on average"
         usual = float(self.model.jitter)
-        while float(self.model.jitter) < LARGEST_FOR_PRECISION:
+        while 2 * float(self.model.jitter) < LARGEST_FOR_PRECISION:
             self.model.jitter.assign(10 * float(self.model.jitter))
             steadier = self.assessor(self.optimizer)
             if steadier.trustworthy and steadier.bound > found.bound - WORSE * abs(found.bound):
@@ -264,7 +265,7 @@ class Trainer:
         if self.model.exact == tf.float64:
             self._incident(f"{where}: going on in float64.")
             self._use_float64()
-        else:
+        elif not any("take --precision" in said for said in self.history.incidents):
             self._incident(f"{where}, and jitter does not help: take --precision mixed or float64.")
         return self.assessor(self.optimizer)
 

@@ -104,7 +104,14 @@ def test_options_reach_the_model(trained: Trained, tables: Any, options: list[st
 def test_one_lengthscale_per_feature_and_one_kernel_per_class(trained: Trained, tables: Any) -> None:
     both = trained(tables.three, "--kernel", "matern52+rbf", "--ard", "likelihood.bound=gumbel")
     each = trained(
-        tables.three, "--likelihood", "logit", "--no-ard", "--kernel-per-class", "--precision", "float32", "optimizer=adam"
+        tables.three,
+        "--likelihood",
+        "logit",
+        "--no-ard",
+        "--kernel-per-class",
+        "--precision",
+        "float32",
+        "optimizer=adam",
     )
     one = trained(tables.three, "--likelihood", "probit", "--shared-kernel")
     for run, shapes in ((both, [(3, 5)] * 2), (each, [(3,)]), (one, [(5,)])):

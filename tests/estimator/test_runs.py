@@ -74,7 +74,8 @@ def test_a_run_of_the_command_line_is_an_estimator(cli: Cli, tmp_path: Path) -> 
     table.to_csv(tmp_path / "table.csv", index=False)
     run = tmp_path / "run"
     outcome = cli("train", "--data", tmp_path / "table.csv", "--target", "kind", "--iterations", 30, "--out", run,
-                  "-m", 8, "--likelihood", "logit", "--json", "kernel.shared=false", "kernel.lengthscale=1", "optimizer=adam")  # fmt: skip
+                  "-m", 8, "--likelihood", "logit", "--json", "kernel.shared=false", "kernel.lengthscale=1",
+                  "optimizer=adam")  # fmt: skip
     assert outcome.code == 0, outcome.stderr
     clf = GPCNoiseClassifier.from_run(run)
     assert clf.classes_.tolist() == [3, 10]

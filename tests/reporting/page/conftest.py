@@ -224,7 +224,17 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     base = tmp_path_factory.mktemp("runs")
     rows = [f"{i % 7},{i % 5},{'<b>yes</b>' if i % 7 > 3 else 'no & no'}" for i in range(80)]
     (base / "table.csv").write_text("\n".join(["a,b,kind", *rows]) + "\n")
-    options = ["--data", str(base / "table.csv"), "--target", "kind", "-m", "5", "--iterations", "12", "runtime.eval_every=2"]
+    options = [
+        "--data",
+        str(base / "table.csv"),
+        "--target",
+        "kind",
+        "-m",
+        "5",
+        "--iterations",
+        "12",
+        "runtime.eval_every=2",
+    ]
     assert main(["train", *options, "--likelihood", "step", "--out", str(base / "run"), "--json"]) == 0
     return base / "run"
 
