@@ -227,7 +227,7 @@ class Trainer:
     def _assess(self) -> None:
         """What the state is worth now, and what follows: another precision, the next cycle, or the end."""
         step, history = self.step, self.history
-        history.assessed_at = step
+        history.assessed_at, said = step, len(history.incidents)
         bound = self._trusted().bound
         if bound >= history.best_bound:
             history.best_bound, self.best = bound, [variable.numpy() for variable in self._state]
@@ -235,6 +235,7 @@ class Trainer:
             before = history.bounds[-1] if history.bounds else -np.inf
             history.bounds.append(bound)
             enough = gained_enough(before, bound, self.model.num_data, self.config.optimizer.tolerance)
+            enough |= len(history.incidents) > said  # rounding may have hidden what there was to gain
             if self.config.optimizer.early_stop and step < self.end and not enough:
                 self.schedule.stop(step)
                 self.events.message(f"the bound no longer rises: ending at step {step}.")
