@@ -87,12 +87,12 @@ def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tens
     """Means and variances of every class at every row; P is [C, m, m] in the dtype of K_nm."""
     work, kernels = K_nm.dtype, K_nm.shape[0]
     L_inverse = inverse_cholesky(K_mm)
-    to_work = tf.cast(L_inverse, work)
-    A = product(K_nm, to_work, transpose_b=True)
+    L_inverse_work = tf.cast(L_inverse, work)
+    A = product(K_nm, L_inverse_work, transpose_b=True)
     served, m = P.shape[0] // kernels, P.shape[1]
     mu = _by_class(product(A, by_kernel(tf.cast(q_mu, work), kernels)))
     if served == 1:
-        PA = product(A, product(P, to_work))[:, :, None, :]
+        PA = product(A, product(P, L_inverse_work))[:, :, None, :]
         nu = k_diag[:, :, None] + _rowsums(PA, K_nm)
     else:
         stacked = tf.reshape(P, [kernels, served * m, m])
@@ -105,17 +105,17 @@ def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tenso
     """Pull [B, C] derivatives in μ and ν back to the kernel matrices and to q(u)."""
     A, PA, L_inverse = forward.A, forward.PA, forward.L_inverse
     work, exact, kernels = A.dtype, L_inverse.dtype, A.shape[0]
-    to_work = tf.cast(L_inverse, work)
+    L_inverse_work = tf.cast(L_inverse, work)
     mean = by_kernel(tf.cast(q_mu, work), kernels)
     d_mu, d_nu = by_kernel(d_mu, kernels), by_kernel(d_nu, kernels)
     d_S = weighted_squares(A, d_nu)
     d_mean = product(A, d_mu, transpose_a=True)
     if PA.shape[2] == 1:
-        d_K_nm = 2 * d_nu * tf.squeeze(PA, 2) + d_mu * product(mean, to_work, transpose_a=True)
+        d_K_nm = 2 * d_nu * tf.squeeze(PA, 2) + d_mu * product(mean, L_inverse_work, transpose_a=True)
         d_A_times_A = _gradient_times_transpose(forward, mean, d_S, d_mean)
     else:
         d_A = tf.squeeze(tf.matmul(2 * d_nu[:, :, None, :], PA), 2) + product(d_mu, mean, transpose_b=True)
-        d_K_nm = product(d_A, to_work)
+        d_K_nm = product(d_A, L_inverse_work)
         few = d_A.shape[1] is not None and PA.shape[2] * PA.shape[3] < d_A.shape[1]
         d_A_times_A = (
             _gradient_times_transpose(forward, mean, d_S, d_mean) if few else product(d_A, A, transpose_a=True)

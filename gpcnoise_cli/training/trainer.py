@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tensorflow as tf
@@ -30,6 +28,7 @@ from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
+from gpcnoise_cli.training.history import History
 from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.schedule import Schedule
@@ -54,35 +53,6 @@ class Interrupted(Exception):
         super().__init__(f"stopped at step {step}")
         self.step = step
         self.run_dir = checkpoint.parent if checkpoint is not None else None
-
-
-@dataclass
-class History:
-    """What a run remembers besides its variables."""
-
-    seconds: float = 0.0
-    curve: list[CurvePoint] = field(default_factory=list)
-    windows: list[float] = field(default_factory=list)
-    bounds: list[float] = field(default_factory=list)  # at the ends of cycles
-    best_bound: float = -np.inf
-    assessed_at: int = -1
-    ended_at_best: bool = False
-    returns: int = 0
-    precision: str = "mixed"
-    incidents: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**vars(self), "curve": [point.to_dict() for point in self.curve]}
-
-    @classmethod
-    def from_dict(cls, stored: dict[str, Any]) -> History:
-        return cls(**{**stored, "curve": [CurvePoint(**point) for point in stored["curve"]]})
-
-    def smoothed_loss(self, partial_mean: float, partial_steps: int) -> float:
-        """The mean loss of the latest window; of the one under way where that is long enough or the only one."""
-        if self.windows and partial_steps < WINDOW // 2:
-            return self.windows[-1]
-        return partial_mean
 
 
 class Trainer:
