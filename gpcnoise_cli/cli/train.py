@@ -93,7 +93,7 @@ def _print_result(result: dict[str, Any]) -> None:
     title = (
         f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {result['dataset']} "
         f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
-        f"{result['n_train']} training rows, {result['n_test']} test rows, d = {result['d']}, "
+        f"{result['n_train']} training rows, {result['n_test']} {result.get('scored_on', 'test rows')}, d = {result['d']}, "
         f"{result['classes']} classes"
     )
     is_bound = result["elbo"] is not None

@@ -87,3 +87,18 @@ def test_values_too_large_to_square_are_refused(fit):
 def test_wrong_requests_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         load_split("waveform", **options)
+
+
+def test_held_out_rows_are_training_rows_and_the_test_rows_stay_unseen():
+    whole, held = load_split("waveform", split=1), load_split("waveform", split=1, holdout=0.2)
+    assert (held.n_train, held.n_test) == (3600, 900)
+    np.testing.assert_array_equal(np.vstack([held.X_train, held.X_test]), whole.X_train)
+    np.testing.assert_array_equal(np.concatenate([held.y_train, held.y_test]), whole.y_train)
+
+
+@pytest.mark.parametrize(
+    ("fraction", "message"), [(1.0, "between 0 and 1"), (-0.1, "between 0 and 1"), (1e-9, "leaves none")]
+)
+def test_a_part_that_cannot_be_held_out_is_refused(fraction, message):
+    with pytest.raises(UsageError, match=message):
+        load_split("waveform", holdout=fraction)
