@@ -93,8 +93,8 @@ def _print_result(result: dict[str, Any]) -> None:
     title = (
         f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {result['dataset']} "
         f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
-        f"{result['n_train']} training rows, {result['n_test']} {result.get('scored_on', 'test rows')}, d = {result['d']}, "
-        f"{result['classes']} classes"
+        f"{result['n_train']} training rows, {result['n_test']} {result.get('scored_on', 'test rows')}, "
+        f"d = {result['d']}, {result['classes']} classes"
     )
     is_bound = result["elbo"] is not None
     row = [

@@ -97,7 +97,7 @@ def test_held_out_rows_are_training_rows_and_the_test_rows_stay_unseen():
 
 
 @pytest.mark.parametrize(
-    ("fraction", "message"), [(1.0, "between 0 and 1"), (-0.1, "between 0 and 1"), (1e-9, "leaves none")]
+    ("fraction", "message"), [(1.0, "between 0 and 1"), (-0.1, "between 0 and 1"), (0.9999, "leaves none")]
 )
 def test_a_part_that_cannot_be_held_out_is_refused(fraction, message):
     with pytest.raises(UsageError, match=message):
