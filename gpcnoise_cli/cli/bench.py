@@ -14,8 +14,8 @@ from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.experiments.bench.gpytorch_client import Installation
-    from gpcnoise_cli.experiments.bench.interleave import Effort
+    from gpcnoise_cli.bench.gpytorch_client import Installation
+    from gpcnoise_cli.bench.interleave import Effort
 
 app = typer.Typer()
 SCRATCH, RESULTS = Path("runs/bench"), Path("results/bench")
@@ -79,10 +79,10 @@ def quality(
         from gpcnoise_cli.runtime import load_tensorflow
 
         load_tensorflow()  # first, and without its notices: the modules below import it
+        from gpcnoise_cli.bench.files import draw_quality
+        from gpcnoise_cli.bench.kept import read_kept
+        from gpcnoise_cli.bench.quality import DATASETS, FILE, Request, measure_quality
         from gpcnoise_cli.cli.progress import show_progress
-        from gpcnoise_cli.experiments.bench.kept import read_kept
-        from gpcnoise_cli.experiments.bench.quality import DATASETS, FILE, Request, measure_quality
-        from gpcnoise_cli.reporting.bench_files import draw_quality
         from gpcnoise_cli.training.trainer import Interrupted
 
         request = Request(dataset or DATASETS, protocol, likelihood, overrides or ())
@@ -124,7 +124,7 @@ def classifiers(
 
     scikit-learn's Gaussian process takes a long time on digits. Each fold is kept as soon as it is measured.
     """
-    from gpcnoise_cli.experiments.bench.classifiers import DATASETS, measure_classifiers
+    from gpcnoise_cli.bench.classifiers import DATASETS, measure_classifiers
 
     if kept and fresh:
         raise UsageError("--kept measures nothing and --fresh measures everything; choose one of them.")
@@ -166,7 +166,7 @@ def command(
 
     Example: gpcnoise bench command --datasets ringnorm --systems gpcnoise,boosting --repeats 3
     """
-    from gpcnoise_cli.experiments.bench.command import (
+    from gpcnoise_cli.bench.command import (
         DATASETS,
         GPYTORCH,
         STEPS,
@@ -175,8 +175,8 @@ def command(
         kept_command,
         measure_command,
     )
-    from gpcnoise_cli.experiments.bench.gpytorch_client import find_gpytorch
-    from gpcnoise_cli.experiments.grid import parse_names
+    from gpcnoise_cli.bench.gpytorch_client import find_gpytorch
+    from gpcnoise_cli.grid.grid import parse_names
 
     if kept and fresh:
         raise UsageError("--kept measures nothing and --fresh measures everything; choose one of them.")
@@ -233,7 +233,7 @@ def grid(
 
     Example: gpcnoise bench grid --datasets ringnorm,twonorm --protocol clean
     """
-    from gpcnoise_cli.experiments.bench.grid import FILE, Request, measure_grid
+    from gpcnoise_cli.bench.grid import FILE, Request, measure_grid
 
     request = Request(preset, protocol, splits, datasets, likelihoods, iterations, workers, tuple(overrides or ()))
     machine = _machine(None)
@@ -254,7 +254,7 @@ def memory(
     json: Json = False,
 ) -> None:
     """The largest memory that a fit through GPCNoiseClassifier takes, on generated data of three classes."""
-    from gpcnoise_cli.experiments.bench.memory import measure_memory
+    from gpcnoise_cli.bench.memory import measure_memory
 
     machine = _machine(None)
     show({"machine": machine, "memory": measure_memory(rows, columns, iterations)}, json)
@@ -264,11 +264,11 @@ def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
     from gpcnoise_cli.runtime import load_tensorflow
 
     load_tensorflow()  # first, and without its notices: the modules below import it
-    from gpcnoise_cli.experiments.bench.case import STANDARD_CASES
-    from gpcnoise_cli.experiments.bench.gpytorch_client import find_gpytorch
-    from gpcnoise_cli.experiments.bench.growth import AXES, BASE, EFFORT, QUICK_AXES, measure_growth
-    from gpcnoise_cli.experiments.bench.steps import measure_steps
-    from gpcnoise_cli.reporting.bench_files import write_bench
+    from gpcnoise_cli.bench.case import STANDARD_CASES
+    from gpcnoise_cli.bench.files import write_bench
+    from gpcnoise_cli.bench.gpytorch_client import find_gpytorch
+    from gpcnoise_cli.bench.growth import AXES, BASE, EFFORT, QUICK_AXES, measure_growth
+    from gpcnoise_cli.bench.steps import measure_steps
 
     gpytorch = find_gpytorch() if "steps" in parts else None
     if "steps" in parts:
@@ -289,7 +289,7 @@ def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
 
 def _tell_about(gpytorch: Installation | None) -> None:
     """Say what a reader of the table should know about the GPyTorch in it."""
-    from gpcnoise_cli.experiments.bench.gpytorch_client import HOW_TO_GET_IT, OLDEST_FAST
+    from gpcnoise_cli.bench.gpytorch_client import HOW_TO_GET_IT, OLDEST_FAST
 
     if gpytorch is None:
         say(f"GPyTorch is not installed, so it is left out ({HOW_TO_GET_IT}).")
@@ -301,7 +301,7 @@ def _tell_about(gpytorch: Installation | None) -> None:
 
 
 def _machine(gpytorch: Installation | None) -> dict[str, Any]:
-    from gpcnoise_cli.experiments.bench.machine import describe_machine
+    from gpcnoise_cli.bench.machine import describe_machine
 
     machine = describe_machine(gpytorch)
     if machine["busy"]:
@@ -311,8 +311,8 @@ def _machine(gpytorch: Installation | None) -> dict[str, Any]:
 
 def _prepared(quick: bool) -> Effort:
     """TensorFlow set up as every training run does it, and how much to measure."""
+    from gpcnoise_cli.bench.interleave import QUICK, USUAL
     from gpcnoise_cli.config.compose import compose
-    from gpcnoise_cli.experiments.bench.interleave import QUICK, USUAL
     from gpcnoise_cli.runtime import prepare
 
     prepare(compose().runtime)
@@ -332,7 +332,7 @@ def _progress() -> Iterator[Callable[[str], None]]:
 
 def show(result: dict[str, Any], json: bool) -> None:
     """The whole result as JSON, or its tables."""
-    from gpcnoise_cli.reporting.bench_tables import (
+    from gpcnoise_cli.bench.tables import (
         aims_table,
         classifiers_table,
         command_table,

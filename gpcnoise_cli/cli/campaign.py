@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.cli.console import counted, say, stderr
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.experiments.campaign import Campaign, CampaignEvents, Report
-from gpcnoise_cli.experiments.cell import Cell
-from gpcnoise_cli.experiments.cost import Estimator
-from gpcnoise_cli.experiments.ledger import Ledger
-from gpcnoise_cli.experiments.outcome import Progress
-from gpcnoise_cli.experiments.runner import LocalRunner, default_workers, threads_each
+from gpcnoise_cli.grid.campaign import Campaign, CampaignEvents, Report
+from gpcnoise_cli.grid.cell import Cell
+from gpcnoise_cli.grid.cost import Estimator
+from gpcnoise_cli.grid.ledger import Ledger
+from gpcnoise_cli.grid.outcome import Progress
+from gpcnoise_cli.grid.runner import LocalRunner, default_workers, threads_each
 
 if TYPE_CHECKING:
     from rich.progress import TaskID

@@ -17,7 +17,7 @@ def doctor(json: Json = False) -> None:
 
     Example: gpcnoise doctor
     """
-    from gpcnoise_cli.experiments.doctor import FAIL, WARN, examine
+    from gpcnoise_cli.doctor import FAIL, WARN, examine
 
     findings = []
     with stderr().status("checking") as status:

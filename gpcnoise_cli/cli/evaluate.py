@@ -37,7 +37,7 @@ def evaluate(
     On new labelled rows: gpcnoise evaluate runs/first --data labelled.csv
     """
     from gpcnoise_cli.data.table_file import check_file
-    from gpcnoise_cli.experiments.trained import evaluate_trained, load_trained
+    from gpcnoise_cli.runs.trained import evaluate_trained, load_trained
 
     if data is not None:
         check_file(data)

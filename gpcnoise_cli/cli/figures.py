@@ -16,13 +16,13 @@ import typer
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
-from gpcnoise_cli.experiments.figures import settings as published
-from gpcnoise_cli.experiments.figures.settings import Settings
+from gpcnoise_cli.figures import settings as published
+from gpcnoise_cli.figures.settings import Settings
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.experiments.figures.catalogue import Experiment
-    from gpcnoise_cli.experiments.figures.runs import Runs
-    from gpcnoise_cli.reporting.figures.publish import Published
+    from gpcnoise_cli.figures.catalogue import Experiment
+    from gpcnoise_cli.figures.drawings.publish import Published
+    from gpcnoise_cli.figures.runs import Runs
     from gpcnoise_cli.training.events import TrainingEvents
 
 FIGURES = Path("results") / "figures"
@@ -178,8 +178,8 @@ def everything(
 
     Example: gpcnoise reproduce all --only errors,toy
     """
-    from gpcnoise_cli.experiments.figures.catalogue import EXPERIMENTS
-    from gpcnoise_cli.reporting.figures.publish import read_published, write_index
+    from gpcnoise_cli.figures.catalogue import EXPERIMENTS
+    from gpcnoise_cli.figures.drawings.publish import read_published, write_index
 
     names = _split(only, "experiment") or tuple(EXPERIMENTS)
     _check_known("experiment", names, EXPERIMENTS)
@@ -215,7 +215,7 @@ def register(app: typer.Typer) -> None:
 
 def _one(name: str, kind: type[Settings], out: Path | None, **asked: Any) -> Published:
     """Compute and publish one experiment; what was not asked for keeps its published setting."""
-    from gpcnoise_cli.experiments.figures.catalogue import EXPERIMENTS
+    from gpcnoise_cli.figures.catalogue import EXPERIMENTS
 
     settings = kind(**{key: value for key, value in asked.items() if value is not None})
     folder = out or FIGURES / settings.folder_name(name)
@@ -224,7 +224,7 @@ def _one(name: str, kind: type[Settings], out: Path | None, **asked: Any) -> Pub
 
 
 def _published(experiment: Experiment, settings: Settings, folder: Path, runs: Runs) -> Published:
-    from gpcnoise_cli.reporting.figures.publish import publish
+    from gpcnoise_cli.figures.drawings.publish import publish
 
     return publish(experiment, settings, experiment.compute(settings, runs), folder)
 
@@ -235,7 +235,7 @@ def _working(folder: Path) -> Iterator[Runs]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
     with stop_on_signal() as stop_requested:
-        from gpcnoise_cli.experiments.figures.runs import Runs, Stopped
+        from gpcnoise_cli.figures.runs import Runs, Stopped
 
         try:
             yield Runs(folder, listen=_listen, stop_requested=stop_requested)

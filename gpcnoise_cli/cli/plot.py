@@ -13,7 +13,7 @@ from gpcnoise_cli.cli.options import Json
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from gpcnoise_cli.experiments.figures.run_view import CellView, RunView
+    from gpcnoise_cli.figures.run_view import CellView, RunView
 
 
 def plot(
@@ -38,9 +38,9 @@ def plot(
 
     Several: gpcnoise plot runs/first runs/second results/uci/paper/rbf/letter/softmax/split-00.json
     """
-    from gpcnoise_cli.experiments.figures.run_view import is_run_folder, view_cells, view_run
-    from gpcnoise_cli.reporting.figures import run_view as drawings
-    from gpcnoise_cli.reporting.figures.style import drawing
+    from gpcnoise_cli.figures.drawings import run_view as drawings
+    from gpcnoise_cli.figures.drawings.style import drawing
+    from gpcnoise_cli.figures.run_view import is_run_folder, view_cells, view_run
 
     if len(runs) == 1 and is_run_folder(runs[0]):
         view = view_run(runs[0])
@@ -59,7 +59,7 @@ def plot(
 
 
 def _write(figures: dict[str, Figure], tables: dict[str, list[dict[str, Any]]], folder: Path) -> list[Path]:
-    from gpcnoise_cli.reporting.figures.files import make_folder, save_figure, write_csv
+    from gpcnoise_cli.figures.drawings.files import make_folder, save_figure, write_csv
 
     make_folder(folder)
     files = [path for name, figure in figures.items() for path in save_figure(figure, folder, name)]

@@ -50,8 +50,8 @@ def predict(
     Example: gpcnoise predict runs/first --data new.csv --out predictions.csv
     """
     from gpcnoise_cli.data.table_file import check_file
-    from gpcnoise_cli.experiments.prediction_file import check_target, csv_blocks, write_predictions
-    from gpcnoise_cli.experiments.trained import load_trained, predict_file
+    from gpcnoise_cli.runs.prediction_file import check_target, csv_blocks, write_predictions
+    from gpcnoise_cli.runs.trained import load_trained, predict_file
 
     if json and out == STDOUT:
         raise UsageError("--json describes the predictions, which then go to a file; give --out FILE too.")

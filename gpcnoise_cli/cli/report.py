@@ -33,7 +33,7 @@ def report(
 
     One run: gpcnoise report runs/first --open
     """
-    from gpcnoise_cli.reporting.page.html import NAME, check_folder, check_target, write_page
+    from gpcnoise_cli.page.html import NAME, check_folder, check_target, write_page
 
     check_folder(folder)
     path = out or folder / NAME

@@ -16,10 +16,10 @@ from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.experiments.campaign import Report
-    from gpcnoise_cli.experiments.cost import Estimator
-    from gpcnoise_cli.experiments.ledger import Ledger
-    from gpcnoise_cli.experiments.plan import Plan
+    from gpcnoise_cli.grid.campaign import Report
+    from gpcnoise_cli.grid.cost import Estimator
+    from gpcnoise_cli.grid.ledger import Ledger
+    from gpcnoise_cli.grid.plan import Plan
 
 app = typer.Typer(
     name="reproduce",
@@ -107,10 +107,10 @@ def uci(
     Example: gpcnoise reproduce uci --datasets waveform,twonorm --splits 0-1 --iterations 200 --workers 2
     """
     from gpcnoise_cli.config.quoting import assign
-    from gpcnoise_cli.experiments.cost import Estimator
-    from gpcnoise_cli.experiments.grid import Grid, parse_names, parse_numbers, take_shard
-    from gpcnoise_cli.experiments.plan import Plan
-    from gpcnoise_cli.experiments.uci import check_sets, ledger_for, present_sets
+    from gpcnoise_cli.grid.cost import Estimator
+    from gpcnoise_cli.grid.grid import Grid, parse_names, parse_numbers, take_shard
+    from gpcnoise_cli.grid.plan import Plan
+    from gpcnoise_cli.grid.uci import check_sets, ledger_for, present_sets
     from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec
 
     settings = list(overrides or ())
@@ -163,7 +163,7 @@ def _print_plan(
     plan: Plan, ledger: Ledger, estimator: Estimator, workers: int | None, retry_failed: bool, json: bool
 ) -> None:
     from gpcnoise_cli.cli.campaign import describe_estimates, duration, number_of_workers
-    from gpcnoise_cli.experiments.ledger import State
+    from gpcnoise_cli.grid.ledger import State
 
     to_do = plan.to_do(retry_failed)
     count = {state.value: len(plan.in_state(state)) for state in (State.DONE, State.OPEN, State.FAILED)}
@@ -200,8 +200,8 @@ def _compute(
     absent: list[str],
 ) -> None:
     from gpcnoise_cli.cli.campaign import exit_code, number_of_workers, run_campaign, tell_left_out
-    from gpcnoise_cli.experiments.campaign import Report
-    from gpcnoise_cli.experiments.ledger import State
+    from gpcnoise_cli.grid.campaign import Report
+    from gpcnoise_cli.grid.ledger import State
 
     to_do, done = plan.to_do(retry_failed), plan.in_state(State.DONE)
     failed_before = [cell for cell in plan.in_state(State.FAILED) if cell not in to_do]
@@ -234,9 +234,9 @@ def _print_results(plan: Plan, ledger: Ledger, report: Report, json: bool, absen
         )
         return
     from gpcnoise_cli.cli.tables import print_tables
-    from gpcnoise_cli.reporting.measured import collect
-    from gpcnoise_cli.reporting.published import METRICS
-    from gpcnoise_cli.reporting.uci_tables import metric_table
+    from gpcnoise_cli.tables.measured import collect
+    from gpcnoise_cli.tables.published import METRICS
+    from gpcnoise_cli.tables.uci_tables import metric_table
 
     if not plan.cells:  # a shard more than there are cells
         return

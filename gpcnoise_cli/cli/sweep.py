@@ -17,8 +17,8 @@ from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.experiments.ledger import Ledger
-    from gpcnoise_cli.experiments.sweep import SweptCell
+    from gpcnoise_cli.grid.ledger import Ledger
+    from gpcnoise_cli.grid.sweep import SweptCell
 
 FORMATS = ("table", "csv", "json")
 _SHOWN = ("acc", "nll", "brier", "ece", "steps", "train_seconds")
@@ -50,13 +50,13 @@ def sweep(
         run_campaign,
         tell_left_out,
     )
-    from gpcnoise_cli.experiments.campaign import Report
-    from gpcnoise_cli.experiments.cost import Estimator
-    from gpcnoise_cli.experiments.grid import take_shard
-    from gpcnoise_cli.experiments.ledger import Ledger, State
-    from gpcnoise_cli.experiments.plan import Plan
-    from gpcnoise_cli.experiments.sweep import expand
-    from gpcnoise_cli.experiments.tracking import check_tracking
+    from gpcnoise_cli.grid.campaign import Report
+    from gpcnoise_cli.grid.cost import Estimator
+    from gpcnoise_cli.grid.grid import take_shard
+    from gpcnoise_cli.grid.ledger import Ledger, State
+    from gpcnoise_cli.grid.plan import Plan
+    from gpcnoise_cli.grid.sweep import expand
+    from gpcnoise_cli.runs.tracking import check_tracking
 
     if format not in FORMATS:
         raise unknown_choice("format", format, FORMATS)

@@ -14,9 +14,9 @@ from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.reporting.measured import Measured
-    from gpcnoise_cli.reporting.statistics import Comparison
-    from gpcnoise_cli.reporting.table import Table
+    from gpcnoise_cli.tables.measured import Measured
+    from gpcnoise_cli.tables.statistics import Comparison
+    from gpcnoise_cli.tables.table import Table
 
 app = typer.Typer(
     name="tables",
@@ -58,10 +58,10 @@ def uci(
 
     Example: gpcnoise tables uci --against paper --format markdown
     """
-    from gpcnoise_cli.experiments.grid import parse_names
-    from gpcnoise_cli.experiments.uci import RESULTS
-    from gpcnoise_cli.reporting.measured import collect
-    from gpcnoise_cli.reporting.uci_ranks import comparisons
+    from gpcnoise_cli.grid.grid import parse_names
+    from gpcnoise_cli.grid.uci import RESULTS
+    from gpcnoise_cli.tables.measured import collect
+    from gpcnoise_cli.tables.uci_ranks import comparisons
 
     kinds = parse_names(only) if only is not None else KINDS
     presets, protocols = parse_names(preset), parse_names(protocol)
@@ -110,9 +110,9 @@ def _finish(
 
 def _presets_beside(kinds: tuple[str, ...], base: Path, kernel: str, protocols: tuple[str, ...]) -> list[Table]:
     """The figures of both presets, for each protocol that has any of both."""
-    from gpcnoise_cli.experiments.uci import folder_name
-    from gpcnoise_cli.reporting.measured import collect
-    from gpcnoise_cli.reporting.uci_comparisons import presets_table
+    from gpcnoise_cli.grid.uci import folder_name
+    from gpcnoise_cli.tables.measured import collect
+    from gpcnoise_cli.tables.uci_comparisons import presets_table
 
     tables: list[Table] = []
     for protocol in protocols:
@@ -130,7 +130,7 @@ def _presets_beside(kinds: tuple[str, ...], base: Path, kernel: str, protocols: 
 
 def results_folder(results: Path | None, preset: str, protocols: tuple[str, ...]) -> Path:
     """The ledger that is meant: the folder itself where it holds protocols, else the preset's below it."""
-    from gpcnoise_cli.experiments.uci import RESULTS, folder_name
+    from gpcnoise_cli.grid.uci import RESULTS, folder_name
 
     base = results or RESULTS
     return base if any((base / name).is_dir() for name in protocols) else base / folder_name(preset, {})
@@ -145,9 +145,9 @@ def _check(kind: str, names: tuple[str, ...], choices: tuple[str, ...]) -> None:
 
 
 def _tables(kinds: tuple[str, ...], measured: list[Measured], sums: list[Measured], against: bool) -> list[Table]:
-    from gpcnoise_cli.reporting.uci_comparisons import against_table, protocols_table
-    from gpcnoise_cli.reporting.uci_ranks import comparisons, pair_table, rank_table
-    from gpcnoise_cli.reporting.uci_tables import averages_table, kernel_table, metric_table
+    from gpcnoise_cli.tables.uci_comparisons import against_table, protocols_table
+    from gpcnoise_cli.tables.uci_ranks import comparisons, pair_table, rank_table
+    from gpcnoise_cli.tables.uci_tables import averages_table, kernel_table, metric_table
 
     tables: list[Table] = []
     several = len({one.protocol for one in (*measured, *sums)}) > 1
@@ -180,7 +180,7 @@ def _tables(kinds: tuple[str, ...], measured: list[Measured], sums: list[Measure
 
 def print_tables(tables: list[Table], format: str = "terminal") -> None:
     """The tables on stdout."""
-    from gpcnoise_cli.reporting.render import RENDERERS, TERMINAL_WIDTH, to_text
+    from gpcnoise_cli.tables.render import RENDERERS, TERMINAL_WIDTH, to_text
 
     if format == "terminal" and sys.stdout.isatty():
         from gpcnoise_cli.cli.console import stdout
@@ -195,9 +195,9 @@ def print_tables(tables: list[Table], format: str = "terminal") -> None:
 
 def _write(out: Path, tables: list[Table], found: dict[tuple[str, str], dict[str, Comparison]]) -> None:
     from gpcnoise_cli.files import write_text
-    from gpcnoise_cli.reporting.critical_difference import draw_diagram
-    from gpcnoise_cli.reporting.latex import latex_document
-    from gpcnoise_cli.reporting.render import to_csv, to_markdown, to_text
+    from gpcnoise_cli.tables.critical_difference import draw_diagram
+    from gpcnoise_cli.tables.latex import latex_document
+    from gpcnoise_cli.tables.render import to_csv, to_markdown, to_text
 
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -216,8 +216,8 @@ def _write(out: Path, tables: list[Table], found: dict[tuple[str, str], dict[str
 
 
 def _draw(path: Path, found: dict[str, Comparison], title: str) -> None:
-    from gpcnoise_cli.reporting.critical_difference import FORMATS as DIAGRAM_FORMATS
-    from gpcnoise_cli.reporting.critical_difference import draw_diagram
+    from gpcnoise_cli.tables.critical_difference import FORMATS as DIAGRAM_FORMATS
+    from gpcnoise_cli.tables.critical_difference import draw_diagram
 
     if path.suffix.lstrip(".").lower() not in DIAGRAM_FORMATS:
         raise UsageError(f"--diagram {path}: the ending must be one of {', '.join(DIAGRAM_FORMATS)}.")

@@ -56,7 +56,7 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
 
 
 def _resumed(path: Path) -> dict[str, Any]:
-    from gpcnoise_cli.experiments.run_folder import RunFolder
+    from gpcnoise_cli.runs.run_folder import RunFolder
 
     folder = RunFolder.existing(path)
     done = folder.read_metrics()
@@ -68,11 +68,11 @@ def _resumed(path: Path) -> dict[str, Any]:
 
 def _train(config: Any, **how: Any) -> dict[str, Any]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
-    from gpcnoise_cli.experiments.tracking import check_tracking
+    from gpcnoise_cli.runs.tracking import check_tracking
 
     check_tracking(config.tracking)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
-        from gpcnoise_cli.experiments.train import load_data, run_training
+        from gpcnoise_cli.runs.train import load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
 
         data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once

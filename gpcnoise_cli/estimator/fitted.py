@@ -99,9 +99,9 @@ def save_run(
     load_tensorflow()
     from gpcnoise_cli.data.encoder import plain
     from gpcnoise_cli.data.split import Split
-    from gpcnoise_cli.experiments.run_folder import RunFolder
     from gpcnoise_cli.models.build import precision_context
     from gpcnoise_cli.models.store import save_model
+    from gpcnoise_cli.runs.run_folder import RunFolder
     from gpcnoise_cli.runtime import versions
 
     precision = fitted.config.runtime.precision

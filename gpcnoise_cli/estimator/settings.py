@@ -91,7 +91,7 @@ def _distinct_rows(X: NDArray[np.floating], enough: int) -> int:
 def parameters_of(config: TrainConfig) -> dict[str, Any]:
     """The estimator's parameters that give `config` again: those that it has names for, the rest as overrides."""
     from gpcnoise_cli.config.quoting import assign
-    from gpcnoise_cli.experiments.cell import differences
+    from gpcnoise_cli.grid.cell import differences
 
     parameters = {
         "preset": config.preset,

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from gpcnoise_cli.bench import case, growth, interleave, quality
+from gpcnoise_cli.bench.gpytorch_client import PYTHON_VARIABLE
+from gpcnoise_cli.bench.steps import ENGINES, FLOOR, SHARED, STOCK
 from gpcnoise_cli.cli.bench import show
-from gpcnoise_cli.experiments.bench import case, growth, interleave, quality
-from gpcnoise_cli.experiments.bench.gpytorch_client import PYTHON_VARIABLE
-from gpcnoise_cli.experiments.bench.steps import ENGINES, FLOOR, SHARED, STOCK
 
 Cli = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gpcnoise_cli.experiments import doctor
+from gpcnoise_cli import doctor
 
 Cli = Callable[..., Any]
 NAMES = ["python", "packages", "devices", "threads", "data folder", "writing here", "writing runs", "writing data"]
@@ -98,7 +98,7 @@ def test_training_that_fails_is_reported(cli: Cli, monkeypatch: pytest.MonkeyPat
     def no_training(*_: Any, **__: Any) -> dict[str, Any]:
         raise RuntimeError("no such operation")
 
-    monkeypatch.setattr("gpcnoise_cli.experiments.train.run_training", no_training)
+    monkeypatch.setattr("gpcnoise_cli.runs.train.run_training", no_training)
     outcome = cli("doctor", "--json")
     assert outcome.code == 1
     assert details(outcome)["training"] == "RuntimeError: no such operation"

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from gpcnoise_cli.data.airline_csv import COLUMNS
-from gpcnoise_cli.experiments.figures.catalogue import EXPERIMENTS
+from gpcnoise_cli.figures.catalogue import EXPERIMENTS
 
 Cli = Callable[..., Any]
 
@@ -76,7 +76,7 @@ def test_findings_are_the_result_and_go_to_stdout(cli: Cli, tmp_path: Path, monk
 
 def test_toy_then_noise_share_their_models(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gpcnoise_cli.experiments.figures.toy.SIDE", 15)
+    monkeypatch.setattr("gpcnoise_cli.figures.toy.SIDE", 15)
     short = ("--iterations", 6, "-m", 5, "--json")
     outcome = cli("reproduce", "toy", *short)
     assert outcome.code == 0, outcome.stderr

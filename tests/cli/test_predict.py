@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from gpcnoise_cli.experiments import trained as trained_module
+from gpcnoise_cli.runs import trained as trained_module
 
 Cli = Callable[..., Any]
 Trained = Callable[..., Any]

@@ -12,8 +12,8 @@ import pytest
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.data.registry import UCI_NAMES
-from gpcnoise_cli.experiments.cell import Cell
-from gpcnoise_cli.experiments.ledger import Ledger
+from gpcnoise_cli.grid.cell import Cell
+from gpcnoise_cli.grid.ledger import Ledger
 
 Cli = Callable[..., Any]
 # DESIGN, section 3, and what the ledger adds.

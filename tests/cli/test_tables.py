@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpcnoise_cli.reporting.published import METHODS, published_figures
+from gpcnoise_cli.tables.published import METHODS, published_figures
 
 Cli = Callable[..., Any]
 LIKELIHOODS = dict(zip(METHODS, ("step", "probit", "logit", "softmax"), strict=True))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gpcnoise_cli.config.compose import compose
-from gpcnoise_cli.experiments.cell import digest_of, read_config, settings_of, stored_config
+from gpcnoise_cli.grid.cell import digest_of, read_config, settings_of, stored_config
 
 Cli = Callable[..., Any]
 SMALL = ("dataset=three-class", "likelihood=step", "inducing=5", "iterations=10")

@@ -1,0 +1,109 @@
+"""Table I: which likelihoods scalable GP classifiers handle, for two classes and for more.
+
+The rows of others, and the paper's own, are those it prints. The row of this program is not written down anywhere:
+every likelihood of the registry is built for two and for three classes and asked for its bounds and its probabilities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gpcnoise_cli.figures.result import Row
+from gpcnoise_cli.figures.runs import Runs
+from gpcnoise_cli.figures.settings import CapabilitiesSettings
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, build_likelihood, num_latent_functions
+
+BINARY, MULTI = "b", "m"
+PRINTED: dict[str, dict[str, str]] = {
+    "GPCep": {"step": "m", "probit": "b", "logit": "", "softmax": ""},
+    "GPCaug": {"step": "", "probit": "", "logit": "b", "softmax": "m"},
+    "ORTH": {"step": "m", "probit": "b", "logit": "", "softmax": ""},
+    "the paper": {"step": "bm", "probit": "bm", "logit": "bm", "softmax": "m"},
+}
+"""Table I as printed; the softmax of GPCaug is its logistic-softmax."""
+OURS = "gpcnoise"
+
+
+@dataclass(frozen=True)
+class CapabilitiesResult:
+    likelihoods: tuple[str, ...]
+    cells: dict[str, dict[str, str]]
+    bounds: dict[str, tuple[str, ...]]
+    latent: dict[str, tuple[int, int]]
+
+    def tables(self) -> dict[str, Sequence[Row]]:
+        rows = [
+            {"method": method, **{name: in_words(cells.get(name, "")) for name in self.likelihoods}}
+            for method, cells in self.cells.items()
+        ]
+        offered = [
+            {
+                "likelihood": name,
+                "method": LIKELIHOODS[name].method,
+                "noise": "Gumbel"
+                if LIKELIHOODS[name].noise_variance is None
+                else f"N(0, {LIKELIHOODS[name].noise_variance:g})",
+                "bounds": " ".join(self.bounds[name]),
+                "latent_functions_of_2_classes": self.latent[name][0],
+                "latent_functions_of_3_classes": self.latent[name][1],
+            }
+            for name in self.likelihoods
+        ]
+        return {"capabilities": rows, "likelihoods": offered}
+
+    def findings(self) -> list[str]:
+        ours, paper = self.cells[OURS], self.cells["the paper"]
+        more = [
+            f"{name} for {'two classes' if kind == BINARY else 'more than two classes'}"
+            for name in self.likelihoods
+            for kind in (BINARY, MULTI)
+            if kind in ours[name] and kind not in paper.get(name, "")
+        ]
+        less = [name for name in self.likelihoods for kind in paper.get(name, "") if kind not in ours[name]]
+        tighter = [f"{bound} for {name}" for name in self.likelihoods for bound in self.bounds[name][1:]]
+        return [
+            f"All of the paper's likelihoods work here{'' if not less else ' but ' + ', '.join(less)}; each was built "
+            "for two and for three classes, and gave a finite bound and probabilities that sum to one.",
+            f"Beyond the paper: {'; '.join(more) or 'nothing'}; further bounds: {', '.join(tighter) or 'none'}.",
+        ]
+
+    def summary(self) -> dict[str, Any]:
+        return {"table": list(self.tables()["capabilities"]), "bounds": {k: list(v) for k, v in self.bounds.items()}}
+
+
+def in_words(kinds: str) -> str:
+    """`yes (b, m)` or `no`."""
+    return f"yes ({', '.join(kinds)})" if kinds else "no"
+
+
+def compute(settings: CapabilitiesSettings, runs: Runs) -> CapabilitiesResult:
+    """Build and try every likelihood; nothing is trained."""
+    from gpcnoise_cli.runtime import load_tensorflow
+
+    load_tensorflow()
+    names = tuple(LIKELIHOODS)
+    ours = {
+        name: "".join(kind for kind, classes in ((BINARY, 2), (MULTI, 3)) if works(name, classes)) for name in names
+    }
+    latent = {name: (num_latent_functions(name, 2), num_latent_functions(name, 3)) for name in names}
+    return CapabilitiesResult(names, {**PRINTED, OURS: ours}, {n: LIKELIHOODS[n].bounds for n in names}, latent)
+
+
+def works(name: str, classes: int) -> bool:
+    """Whether the likelihood gives finite bounds and proper probabilities for so many classes."""
+    rng = np.random.default_rng(0)
+    shape = (4, num_latent_functions(name, classes))
+    mu, nu, y = rng.normal(size=shape), rng.uniform(0.1, 2.0, shape), rng.integers(classes, size=(4, 1))
+    for bound in LIKELIHOODS[name].bounds:
+        likelihood = build_likelihood(name, classes, bound=bound)
+        terms = likelihood.variational_expectations(np.zeros((4, 0)), mu, nu, y).numpy()
+        probabilities = likelihood.predict_probabilities(mu, nu).numpy()
+        if not (np.all(np.isfinite(terms)) and probabilities.shape == (4, classes)):
+            return False
+        if not np.allclose(probabilities.sum(axis=1), 1.0, atol=1e-6):
+            return False
+    return True

@@ -1,0 +1,141 @@
+"""What there is to see of finished runs: the curve, how reliable the probabilities are, which classes are confused.
+
+A run is a folder of `gpcnoise train`, whose test probabilities are computed anew from its model, or a result cell
+(JSON), which holds its scores and its curve only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
+from gpcnoise_cli.evaluation.calibration import Reliability, reliability
+from gpcnoise_cli.evaluation.metrics import Metrics, clip_probabilities, evaluate
+from gpcnoise_cli.evaluation.selective import SelectiveCurve, selective_curve
+from gpcnoise_cli.runs.run_folder import RunFolder
+
+CURVE_COLUMNS = ("step", "elbo", "acc", "nll")
+
+
+@dataclass(frozen=True)
+class RunView:
+    """One run, with its test rows predicted."""
+
+    label: str
+    curve: dict[str, list[float]]
+    metrics: Metrics
+    reliability: Reliability
+    selective: SelectiveCurve
+    confusion: NDArray[np.int64]  # [observed, predicted]
+    class_names: tuple[Any, ...]
+    objective: str
+
+
+@dataclass(frozen=True)
+class CellView:
+    """One of several runs: its scores, and its curve where it has one."""
+
+    label: str
+    record: dict[str, Any]
+    curve: dict[str, list[float]]
+
+
+def view_run(run_dir: Path) -> RunView:
+    """Load the model and predict the test rows of the run's own split."""
+    from gpcnoise_cli.runs.train import load_data
+    from gpcnoise_cli.runs.trained import load_trained
+
+    trained = load_trained(run_dir)
+    split = load_data(trained.config)
+    if split.class_names != trained.class_names or split.d != trained.model.Z.shape[1]:
+        raise GpcnoiseError(f"the data of {run_dir} have changed since it was trained, so its test rows are not known.")
+    probabilities = clip_probabilities(trained.predict_scaled(split.X_test))
+    config = trained.config
+    return RunView(
+        label=f"{config.dataset.name}, {config.likelihood.name}, {config.kernel.name}, split {config.split}",
+        curve=_columns(RunFolder(run_dir)),
+        metrics=evaluate(probabilities, split.y_test),
+        reliability=reliability(probabilities, split.y_test),
+        selective=selective_curve(probabilities, split.y_test),
+        confusion=_confusion(probabilities.argmax(axis=1), split.y_test, split.num_classes),
+        class_names=split.class_names,
+        objective=config.objective,
+    )
+
+
+def view_cells(paths: Sequence[Path]) -> list[CellView]:
+    """Each path's scores; labels say what differs between them."""
+    found = [_read(path) for path in paths]
+    labels = _labels([record for record, _ in found])
+    return [CellView(label, record, curve) for label, (record, curve) in zip(labels, found, strict=True)]
+
+
+def is_run_folder(path: Path) -> bool:
+    return (path / "config.yaml").is_file()
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[str, list[float]]]:
+    if is_run_folder(path):
+        folder = RunFolder(path)
+        record = folder.read_metrics()
+        if record is None:
+            raise GpcnoiseError(f"the run in {path} is not finished; continue it with: gpcnoise train --resume {path}")
+        return record, _columns(folder)
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise UsageError(f"there is no run folder or cell {path}.") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{path} is neither a run folder nor a result cell (JSON).") from error
+    if not isinstance(record, dict) or "acc" not in record or "nll" not in record:
+        raise UsageError(f"{path} is no result cell: it holds no acc and nll.")
+    curve = record.get("curve") or {}
+    return record, {key: curve[key] for key in CURVE_COLUMNS if key in curve}
+
+
+def _columns(folder: RunFolder) -> dict[str, list[float]]:
+    points = folder.read_curve()
+    return {name: [getattr(point, name) for point in points] for name in CURVE_COLUMNS}
+
+
+_TOLD = (
+    "dataset",
+    "method",
+    "kernel",
+    "objective",
+    "bound",
+    "delta_mode",
+    "preset",
+    "protocol",
+    "inducing",
+    "iterations",
+    "split",
+    "seed",
+)
+
+
+def _labels(records: Sequence[dict[str, Any]]) -> list[str]:
+    """What distinguishes each record; a number where nothing does."""
+    differing = [key for key in _TOLD if len({str(record.get(key)) for record in records}) > 1]
+    labels = [
+        ", ".join(_told(key, record[key]) for key in differing if record.get(key) is not None) for record in records
+    ]
+    if len(set(labels)) < len(labels):
+        labels = [f"{number}: {label}".rstrip(": ") for number, label in enumerate(labels, start=1)]
+    return labels
+
+
+def _told(key: str, value: Any) -> str:
+    return str(value) if isinstance(value, str) else f"{key} {value}"
+
+
+def _confusion(predicted: NDArray[np.integer], observed: NDArray[np.integer], classes: int) -> NDArray[np.int64]:
+    counts = np.bincount(observed * classes + predicted, minlength=classes * classes)
+    return counts.reshape(classes, classes).astype(np.int64)

@@ -1,0 +1,50 @@
+"""A plan: the cells that are asked for, by what the ledger holds of them already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.grid.cell import Cell, read_config, settings_of
+from gpcnoise_cli.grid.ledger import Entry, Ledger, State
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Cells in the order they are to be computed, each with its entry."""
+
+    cells: list[Cell]
+    entries: dict[Cell, Entry]
+
+    @classmethod
+    def of(cls, cells: Sequence[Cell], ledger: Ledger) -> Plan:
+        return cls(list(cells), {cell: ledger.look_up(cell) for cell in cells})
+
+    def in_state(self, *states: State) -> list[Cell]:
+        return [cell for cell in self.cells if self.entries[cell].state in states]
+
+    def to_do(self, retry_failed: bool) -> list[Cell]:
+        return self.in_state(State.OPEN, *([State.FAILED] if retry_failed else []))
+
+    def refuse_other_settings(self, folder: Path) -> None:
+        """A folder holds one set of settings: nothing is overwritten, nothing mixed."""
+        others = self.in_state(State.OTHER)
+        if not others:
+            return
+        first = others[0]
+        raise UsageError(
+            f"{folder} holds {len(others)} of these cells with other settings ({first.name}: "
+            f"{_difference(first, self.entries[first])}); choose another --results, or remove them first."
+        )
+
+
+def _difference(cell: Cell, entry: Entry) -> str:
+    try:
+        there = settings_of(read_config((entry.record or {})["config"], origin="the record"))
+    except (KeyError, TypeError, UsageError):
+        return "its configuration cannot be read"
+    asked = settings_of(cell.config)
+    found = [f"{key} {there[key]}, not {asked[key]}" for key in asked if there[key] != asked[key]]
+    return ", ".join(found[:3]) + (" ..." if len(found) > 3 else "")

@@ -1,0 +1,89 @@
+"""The grid of the UCI benchmark: which cells, in which order, filed under which name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.config.groups import conf_dir
+from gpcnoise_cli.data.registry import UCI_NAMES
+from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.grid.cell import digest_of
+from gpcnoise_cli.grid.grid import Grid, parse_names, parse_numbers, take_shard
+from gpcnoise_cli.grid.uci import ledger_for
+
+ALL = ("step", "probit", "logit", "softmax")
+
+
+def grid(
+    preset: str = "paper",
+    datasets: tuple[str, ...] = ("twonorm", "waveform"),
+    likelihoods: tuple[str, ...] = ALL,
+    splits: tuple[int, ...] = (0, 1),
+    overrides: tuple[str, ...] = (),
+    all_likelihoods: bool = False,
+) -> Grid:
+    return Grid(preset, "paper", "rbf", datasets, likelihoods, splits, overrides, all_likelihoods)
+
+
+def test_softmax_is_left_out_on_binary_sets_unless_asked_for() -> None:
+    names = [cell.name for cell in grid(splits=(0,)).cells()]
+    assert "paper/rbf/waveform/softmax/split-00" in names
+    assert "paper/rbf/twonorm/softmax/split-00" not in names
+    assert "paper/rbf/twonorm/softmax/split-00" in [c.name for c in grid(all_likelihoods=True).cells()]
+
+
+def test_cheapest_first_within_a_split() -> None:
+    cells = grid(datasets=("letter", "waveform", "twonorm")).cells()
+    assert [cell.config.split for cell in cells] == sorted(cell.config.split for cell in cells)
+    first = [cell.config.dataset.name for cell in cells if cell.config.split == 0]
+    assert first == ["twonorm"] * 3 + ["waveform"] * 4 + ["letter"] * 4
+
+
+def test_a_cell_has_the_configuration_that_train_would_compose() -> None:
+    cells = grid(datasets=("waveform", "letter"), likelihoods=("softmax",), splits=(3,)).cells()
+    asked = ["dataset=letter", "likelihood=softmax", "experiment=paper", "protocol=paper", "kernel=rbf", "split=3"]
+    assert digest_of(compose(asked)) in [cell.digest for cell in cells]
+
+
+def test_a_set_is_nothing_but_its_name() -> None:
+    """Cells are made by replacing the name instead of composing for each set; this is why they may."""
+    for name in UCI_NAMES:
+        assert yaml.safe_load((conf_dir() / "dataset" / f"{name}.yaml").read_text()) == {"name": name}
+
+
+def test_shards_divide_the_grid_and_nothing_is_left_over() -> None:
+    cells = grid().cells()
+    shards = [take_shard(cells, f"{part}/3") for part in (1, 2, 3)]
+    assert sorted(cell.name for shard in shards for cell in shard) == sorted(cell.name for cell in cells)
+    assert max(map(len, shards)) - min(map(len, shards)) <= 1
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "a/b", "1/0", ""])
+def test_a_wrong_shard_is_refused(shard: str) -> None:
+    with pytest.raises(UsageError, match="I/N"):
+        take_shard([1, 2], shard)
+
+
+def test_numbers_and_names() -> None:
+    assert parse_numbers("0-2,7, 5", "--splits") == (0, 1, 2, 5, 7)
+    assert parse_names("a, b,,a") == ("a", "b")
+    for wrong in ("", "a", "3-1", "-1", "1.5", "0-99999999"):
+        with pytest.raises(UsageError, match="--splits"):
+            parse_numbers(wrong, "--splits")
+
+
+def test_only_full_settings_are_filed_under_the_plain_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    short = grid(overrides=("iterations=200", "inducing=10"))
+    results = Path("results")
+    assert ledger_for(grid(), None).folder == results / "uci"
+    assert ledger_for(grid(preset="fast"), None).folder == results / "uci-fast"
+    assert ledger_for(grid(overrides=("iterations=10000",)), None).folder == results / "uci"
+    assert ledger_for(short, None).folder == results / "uci-inducing-10-iterations-200"
+    assert ledger_for(short, results.resolve()).folder.name == "uci-inducing-10-iterations-200"
+    assert ledger_for(short, Path("mine")).folder == Path("mine/uci")
+    assert short.cells()[0].departures == {"iterations": 200, "inducing": 10}

@@ -1,0 +1,172 @@
+"""The page in a real browser: it renders, sorts, copies, complains of nothing, and fits a phone and a desktop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+Cells = Callable[..., list[Path]]
+OVERFLOW = """[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, .hidden, .skip")
+  && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))"""
+# The contrast of each kind of text with what is behind it, by the formula of WCAG 2.
+CONTRAST = """(() => {
+  const parse = (text) => text.match(/[0-9.]+/g).map(Number);
+  const light = (rgb) => rgb.slice(0, 3).map(v => v / 255)
+    .map(v => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (e) => {
+    for (; e; e = e.parentElement) {
+      const colour = parse(getComputedStyle(e).backgroundColor);
+      if (colour.length === 3 || colour[3] === 1) return colour;
+    }
+    return [255, 255, 255];
+  };
+  const found = {};
+  const texts = "p, a, th, td, li, dt, dd, h1, h2, h3, summary, code, button, .tag, small";
+  for (const e of document.querySelectorAll(texts)) {
+    if (!e.textContent.trim() || !e.checkVisibility()) continue;
+    const [a, b] = [light(parse(getComputedStyle(e).color)), light(behind(e))];
+    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) found[`${e.tagName}.${e.className}`] = ratio;
+  }
+  return found;
+})()"""
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory, cells_maker: Cells) -> Path:
+    from gpcnoise_cli.page.html import write_page
+
+    folder = tmp_path_factory.mktemp("page") / "results"
+    cells_maker(folder, shift=-0.5)
+    for path in cells_maker(folder, protocol="clean", shift=-5.0)[:2]:
+        path.with_suffix(".failed.json").write_text('{"reason": "no <b>luck</b>", "attempts": 2}')
+    (folder / "uci/paper/rbf/magic/step/split-07.json").write_text("{torn")
+    out = folder / "report.html"
+    write_page(folder, out)
+    return out
+
+
+def column(browser: Any, table: str, index: int) -> list[str]:
+    script = f"[...document.querySelector('#{table} tbody').rows].map(row => row.cells[{index}].textContent.trim())"
+    return list(browser.run(script))
+
+
+def test_it_renders_without_a_complaint_and_asks_nobody_for_anything(browser: Any, page: Path) -> None:
+    browser.open(page)
+    assert browser.run("document.title") == "gpcnoise: results"
+    assert browser.run("document.querySelectorAll('table').length") > 8
+    assert browser.run("document.querySelector('#cell-table .spark').getBoundingClientRect().width") == 120
+    assert browser.run("document.querySelector('details.part[open] .chart').getBoundingClientRect().height") > 100
+    assert browser.problems == []
+
+
+def test_a_click_sorts_and_a_third_one_restores(browser: Any, page: Path) -> None:
+    browser.open(page)
+    head = "#cell-table th:nth-child(7)"  # acc
+    first = column(browser, "cell-table", 6)
+    orders = []
+    for _ in range(3):
+        browser.click(f"{head} button")
+        orders.append((browser.run(f"document.querySelector('{head}').ariaSort"), column(browser, "cell-table", 6)))
+    numbers = sorted(first, key=float)
+    assert orders == [("ascending", numbers), ("descending", numbers[::-1]), ("none", first)]
+    assert first != numbers
+    assert browser.problems == []
+
+
+def test_the_keyboard_sorts_texts_and_gaps_come_last(browser: Any, page: Path) -> None:
+    browser.open(page)
+    table = "part-uci-paper-rbf-uci-acc-against-paper"
+    browser.run("document.querySelectorAll('details').forEach(one => one.open = true)")
+    browser.run(f"document.querySelector('#{table} thead tr:last-child th:nth-child(12) button').focus()")
+    browser.press("Enter")  # GPCsm, the published figure: NA on the binary sets
+    found = column(browser, table, 11)
+    numbers = [text for text in found if text != "NA"]
+    assert 1 < len(numbers) < len(found)
+    assert found == numbers + ["NA"] * (len(found) - len(numbers))
+    assert numbers == sorted(numbers, key=float)
+    browser.press(" ")
+    assert column(browser, table, 11)[: len(numbers)] == numbers[::-1]
+    browser.run(f"document.querySelector('#{table} thead tr:last-child th button').focus()")
+    browser.press("Enter")
+    assert [name.split()[0] for name in column(browser, table, 0)] == sorted(
+        name.split()[0] for name in column(browser, table, 0)
+    )
+    assert browser.run("document.getElementById('said').textContent") == "sorted by set, ascending"
+
+
+@pytest.mark.parametrize("width", [375, 1400])
+@pytest.mark.parametrize("dark", [False, True])
+def test_it_fits_the_width_and_can_be_read(browser: Any, page: Path, width: int, dark: bool) -> None:
+    browser.open(page, width=width, dark=dark)
+    browser.run("document.querySelectorAll('details').forEach(one => one.open = true)")
+    browser.run("document.body.classList.add('with-absent')")
+    assert browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert browser.run(OVERFLOW) == []
+    assert browser.run(CONTRAST) == {}
+    assert float(browser.run("parseFloat(getComputedStyle(document.querySelector('td')).fontSize)")) >= 12
+    assert browser.problems == []
+
+
+def test_a_command_is_copied_from_a_page_on_disk(browser: Any, page: Path) -> None:
+    copied = "document.getElementById('said').textContent === 'copied'"
+    browser.open(page)
+    browser.allow_clipboard()
+    browser.click("#cell-table .repeat summary")
+    browser.click("#cell-table .copy")
+    browser.wait_until(copied)
+    assert browser.run("navigator.clipboard.readText()").startswith("gpcnoise reproduce uci --preset paper")
+    # Where the clipboard is refused, the older way does it.
+    browser.open(page)
+    browser.run("navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))")
+    browser.click("#cell-table .repeat summary")
+    browser.click("#cell-table .copy")
+    browser.wait_until(copied)
+    assert browser.problems == []
+
+
+def test_filter_and_empty_sets(browser: Any, page: Path) -> None:
+    browser.open(page)
+    type_in = "(f => {{ f.value = '{}'; f.dispatchEvent(new Event('input')); }})(document.getElementById('filter'))"
+    browser.run(type_in.format("magic probit"))
+    shown = "[...document.querySelector('#cell-table tbody').rows].filter(row => !row.hidden).length"
+    assert browser.run(shown) == 2
+    assert re.fullmatch(r"2 of \d+ cells", browser.run("document.getElementById('filtered').textContent"))
+    visible = "[...document.querySelectorAll('details[open] tr.absent')].some(row => row.checkVisibility())"
+    assert browser.run(visible) is False
+    browser.click("#show-absent")
+    assert browser.run(visible) is True
+
+
+def test_a_link_opens_the_part_it_leads_to(browser: Any, page: Path) -> None:
+    browser.open(page)
+    closed = "document.querySelector('details.part:not([open]) h2').id"
+    anchor = browser.run(closed)
+    browser.run(f"location.hash = '{anchor}'")
+    browser.wait_until(f"document.getElementById('{anchor}').closest('details').open")
+
+
+def test_it_prints(browser: Any, page: Path) -> None:
+    browser.open(page)
+    printed = browser.print_to_pdf()
+    assert printed.startswith(b"%PDF")
+    assert browser.problems == []
+
+
+def test_a_run_renders_and_fits(browser: Any, run: Path, tmp_path: Path) -> None:
+    from gpcnoise_cli.page.html import write_page
+
+    write_page(run, tmp_path / "page.html")
+    for width in (375, 1400):
+        browser.open(tmp_path / "page.html", width=width)
+        assert browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert browser.run(OVERFLOW) == []
+        assert browser.run(CONTRAST) == {}
+        assert browser.problems == []
+    assert browser.run("document.querySelectorAll('.chart').length") >= 5
+    assert browser.run("document.querySelectorAll('#confusion-table tbody tr').length") == 2

@@ -1,0 +1,26 @@
+"""Measured figures to make tables of: the published ones, as if they had been measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gpcnoise_cli.tables.measured import Figure, Measured
+from gpcnoise_cli.tables.published import METHODS, METRICS, published_figures
+
+Make = Callable[..., Measured]
+
+
+@pytest.fixture
+def as_published() -> Make:
+    def make(kernel: str = "rbf", *, splits: int = 10, without: tuple[str, ...] = (), shift: float = 0.0) -> Measured:
+        figures = {
+            (metric, dataset, method): Figure(value + shift, 0.0123 if splits > 1 else None, splits)
+            for metric in METRICS
+            for (dataset, method), value in published_figures(metric, kernel).items()
+            if method in METHODS and dataset not in without
+        }
+        return Measured("paper", kernel, figures, ("preset paper, 10000 steps, m = 300, batch 1024",), ())
+
+    return make
