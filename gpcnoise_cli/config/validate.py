@@ -15,6 +15,7 @@ from typing import Any
 from gpcnoise_cli.config.groups import choices
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.errors import UsageError, nearest
+from gpcnoise_cli.likelihoods.registry import DELTA_MODES, DELTA_PRIORS, LIKELIHOODS, OBJECTIVES
 
 
 @dataclass(frozen=True)
@@ -79,12 +80,12 @@ _NUMBERS = (
 )
 
 _CHOICES: dict[str, tuple[str, ...]] = {
-    "objective": ("elbo", "predictive"),
+    "objective": OBJECTIVES,
     "protocol": ("clean", "paper"),
     "dataset.source": ("auto", "archive", "generated", "bayesian_benchmarks"),
     "kernel.lengthscale_start": ("data", "paper"),
-    "delta.mode": ("free", "fixed", "optimal"),
-    "delta.prior": ("none", "beta"),
+    "delta.mode": DELTA_MODES,
+    "delta.prior": DELTA_PRIORS,
     "runtime.precision": ("mixed", "float64", "float32"),
     "runtime.device": ("auto", "cpu", "gpu"),
     "tracking": ("none", "tensorboard", "mlflow"),
@@ -97,7 +98,6 @@ _NAMED_BY_GROUP = {
     "kernel.name": "kernel",
     "optimizer.name": "optimizer",
 }
-_SOFTMAX_BOUNDS = ("gumbel", "tilted")
 
 
 def allowed(key: str) -> tuple[str, ...]:
@@ -135,24 +135,22 @@ def _check_number(config: TrainConfig, rule: _Rule) -> None:
 
 
 def _check_likelihood(config: TrainConfig) -> None:
-    likelihood = config.likelihood
-    if likelihood.name == "softmax":
-        _check_choice(config, "likelihood.bound", _SOFTMAX_BOUNDS)
-        if likelihood.noise_variance is not None:
-            raise UsageError(
-                f"likelihood.noise_variance must be null for softmax, whose noise is Gumbel, not "
-                f"{likelihood.noise_variance!r}; choose likelihood=probit to set a Gaussian noise variance."
-            )
-        return
-    if likelihood.bound != "gaussian":
+    likelihood, spec = config.likelihood, LIKELIHOODS[config.likelihood.name]
+    if likelihood.bound not in spec.bounds:
+        others = [name for name, other in LIKELIHOODS.items() if likelihood.bound in other.bounds]
+        hint = f"; {likelihood.bound} belongs to likelihood={' or '.join(others)}" if others else ""
         raise UsageError(
-            f"likelihood.bound must be gaussian for {likelihood.name}, not {likelihood.bound!r}; "
-            f"{_either(_SOFTMAX_BOUNDS)} belong to likelihood=softmax."
+            f"likelihood.bound must be {_either(spec.bounds)} for {spec.name}, not {likelihood.bound!r}{hint}."
         )
-    if likelihood.noise_variance is None:
+    if spec.noise_variance is None and likelihood.noise_variance is not None:
         raise UsageError(
-            f"likelihood.noise_variance must be a number of at least 0 for {likelihood.name}, not null; "
-            f"leave it away for the usual one."
+            f"likelihood.noise_variance must be null for {spec.name}, whose noise is not Gaussian, not "
+            f"{likelihood.noise_variance!r}; choose likelihood=probit to set a Gaussian noise variance."
+        )
+    if spec.noise_variance is not None and likelihood.noise_variance is None:
+        raise UsageError(
+            f"likelihood.noise_variance must be a number of at least 0 for {spec.name}, not null; "
+            "omit it for the usual one."
         )
 
 

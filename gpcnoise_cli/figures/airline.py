@@ -63,7 +63,7 @@ class AirlineResult:
                 "n_train": self.n_train,
                 "iterations": self.iterations,
                 "likelihood": run.likelihood,
-                "method": LIKELIHOODS[run.likelihood].method,
+                "method": LIKELIHOODS[run.likelihood].label,
                 "acc": run.acc,
                 "nll": run.nll,
                 "delta": run.delta,
@@ -83,7 +83,7 @@ class AirlineResult:
     def findings(self) -> list[str]:
         said = [f"Note: {self.stands_in}."] if self.stands_in else []
         each = "; ".join(
-            f"{LIKELIHOODS[run.likelihood].method} acc {run.acc:.2f}%, nll {run.nll:.4f}, "
+            f"{LIKELIHOODS[run.likelihood].label} acc {run.acc:.2f}%, nll {run.nll:.4f}, "
             f"{1000 * run.seconds_per_step:.1f} ms per step"
             for run in self.runs
         )
@@ -96,8 +96,8 @@ class AirlineResult:
             softmax = [run for run in self.runs if run.likelihood == "softmax"]
             verdict = f" ({holds(nll in softmax and acc in softmax)}: GPCsm does best)" if softmax else ""
             said.append(
-                f"The best accuracy is {LIKELIHOODS[acc.likelihood].method}'s and the best nll "
-                f"{LIKELIHOODS[nll.likelihood].method}'s{verdict}."
+                f"The best accuracy is {LIKELIHOODS[acc.likelihood].label}'s and the best nll "
+                f"{LIKELIHOODS[nll.likelihood].label}'s{verdict}."
             )
         peaks = [run.peak_memory_mb for run in self.runs if run.peak_memory_mb is not None]
         if peaks:

@@ -43,7 +43,7 @@ class CapabilitiesResult:
         offered = [
             {
                 "likelihood": name,
-                "method": LIKELIHOODS[name].method,
+                "method": LIKELIHOODS[name].label,
                 "noise": "Gumbel"
                 if LIKELIHOODS[name].noise_variance is None
                 else f"N(0, {LIKELIHOODS[name].noise_variance:g})",

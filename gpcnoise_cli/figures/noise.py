@@ -173,8 +173,8 @@ class NoiseResult:
             own = {c.likelihood: c.trained_elbo for c in self.curves if c.dataset == name}
             if len(own) == len(GAUSSIAN_METHODS):
                 best = max(own, key=lambda key: own[key])
-                values = ", ".join(f"{LIKELIHOODS[key].method} {own[key]:.1f}" for key in GAUSSIAN_METHODS)
-                winner = LIKELIHOODS[best].method
+                values = ", ".join(f"{LIKELIHOODS[key].label} {own[key]:.1f}" for key in GAUSSIAN_METHODS)
+                winner = LIKELIHOODS[best].label
                 said.append(f"Trained each for itself on {name}, the bounds are {values}: the highest is {winner}'s.")
         return said
 

@@ -77,7 +77,7 @@ class Grid:
 
 def applies(likelihood: str, dataset: str) -> bool:
     """Whether the paper has a figure for the pair: its softmax is for more than two classes."""
-    return likelihood_spec(likelihood).has_delta or get_spec(dataset).num_classes != 2
+    return likelihood_spec(likelihood).binary_published or get_spec(dataset).num_classes != 2
 
 
 def parse_numbers(text: str, what: str) -> tuple[int, ...]:

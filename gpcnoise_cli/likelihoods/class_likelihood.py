@@ -30,7 +30,7 @@ class ClassLikelihood(Likelihood, abc.ABC):
     delta_mode: str | None = None
     """How δ is treated; None where the likelihood has no δ."""
     concave: bool = False
-    """Whether a point's term is concave in its means and falls with its variances: true of the softmax bounds only."""
+    """As in its registry line, where the objective is the ELBO; set by whoever builds it."""
     concave_bound: str = "gumbel"
     """The softmax bound that a training step may follow on the same q(f) where it wants a concave one."""
 

@@ -1,14 +1,15 @@
-"""The four likelihoods by name: what each is called in the paper, and how to build it.
+"""The likelihoods by name: what each is, what the paper calls it, and how to build it.
 
-This module is read by the command line for help and completion, so it must stay free of TensorFlow; the builder
-imports the classes only when it is called. A new likelihood is one class, one line in `LIKELIHOODS` and one branch of
-the builder.
+This module is read by the command line for help and completion, so it must stay free of TensorFlow; a builder imports
+its classes only when it is called. A new likelihood is one class, one line in `LIKELIHOODS` and one file in
+`conf/likelihood`: help texts, validation, table columns, ranks and figures follow from the line.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
@@ -23,30 +24,109 @@ DEFAULT_PREDICTION_DRAWS = 1000
 
 
 @dataclass(frozen=True)
+class LikelihoodOptions:
+    """What a likelihood may be told; each takes what concerns it.
+
+    `noise_variance` replaces the registered a of the Gaussian family, and `bound` is one of those the likelihood
+    offers, the first by default. `objective` says what training maximises; with `predictive` no bound is used.
+    """
+
+    noise_variance: float | None = None
+    bound: str | None = None
+    objective: str = "elbo"
+    delta_mode: str = "free"
+    delta: float = 1e-3
+    delta_prior: str = "none"
+    quadrature_points: int = DEFAULT_QUADRATURE_POINTS
+    prediction_draws: int = DEFAULT_PREDICTION_DRAWS
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for key, allowed in (
+            ("objective", OBJECTIVES),
+            ("delta_mode", DELTA_MODES),
+            ("delta_prior", DELTA_PRIORS),
+        ):
+            if getattr(self, key) not in allowed:
+                raise unknown_choice(key.replace("_", " "), getattr(self, key), allowed)
+
+
+def _gaussian_noise(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.gaussian_noise import BinaryGaussianNoise, MulticlassGaussianNoise
+
+    variance = float((spec.noise_variance or 0.0) if options.noise_variance is None else options.noise_variance)
+    delta: dict[str, Any] = {
+        "delta_mode": options.delta_mode,
+        "delta": options.delta,
+        "delta_prior": options.delta_prior,
+    }
+    if num_classes == 2:
+        return BinaryGaussianNoise(variance, objective=options.objective, **delta)
+    return MulticlassGaussianNoise(
+        num_classes, variance, objective=options.objective, quadrature_points=options.quadrature_points, **delta
+    )
+
+
+def _softmax(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
+
+    return SoftmaxLikelihood(
+        num_classes,
+        bound=options.bound or spec.bounds[0],
+        objective=options.objective,
+        prediction_draws=options.prediction_draws,
+        seed=options.seed,
+    )
+
+
+@dataclass(frozen=True)
 class LikelihoodSpec:
     """What is known of a likelihood before it is built."""
 
     name: str
-    method: str
+    label: str
+    """What tables call it: the paper's name where it has one."""
     summary: str
-    noise_variance: float | None
-    """The variance a of the Gaussian noise; None for the Gumbel noise of the softmax."""
     bounds: tuple[str, ...]
     """The bounds offered on the expected log likelihood, the paper's first."""
+    build: Callable[[LikelihoodSpec, int, LikelihoodOptions], ClassLikelihood]
+    noise_variance: float | None = None
+    """The variance a of the Gaussian noise; None where the noise is of another kind."""
+    has_delta: bool = False
+    """Whether it carries the robustness parameter δ."""
+    concave: bool = False
+    """Whether a point's term of the bound is concave in its means and falls with its variances."""
+    single_binary: bool = False
+    """Whether two classes need a single latent function."""
+    binary_published: bool = True
+    """Whether the paper prints its figures on binary sets."""
 
-    @property
-    def has_delta(self) -> bool:
-        """Whether the likelihood carries the robustness parameter δ."""
-        return self.noise_variance is not None
 
-
+_GAUSSIAN: dict[str, Any] = {
+    "bounds": ("gaussian",),
+    "build": _gaussian_noise,
+    "has_delta": True,
+    "single_binary": True,
+}
 LIKELIHOODS: dict[str, LikelihoodSpec] = {
     spec.name: spec
     for spec in (
-        LikelihoodSpec("step", "GPC-I", "step function, no noise", 0.0, ("gaussian",)),
-        LikelihoodSpec("probit", "GPC-II", "(multinomial) probit, unit Gaussian noise", 1.0, ("gaussian",)),
-        LikelihoodSpec("logit", "GPC-III", "(multinomial) logit, near-logistic Gaussian noise", 2.897, ("gaussian",)),
-        LikelihoodSpec("softmax", "GPCsm", "softmax, Gumbel noise", None, ("gumbel", "tilted")),
+        LikelihoodSpec("step", "GPC-I", "step function, no noise", noise_variance=0.0, **_GAUSSIAN),
+        LikelihoodSpec(
+            "probit", "GPC-II", "(multinomial) probit, unit Gaussian noise", noise_variance=1.0, **_GAUSSIAN
+        ),
+        LikelihoodSpec(
+            "logit", "GPC-III", "(multinomial) logit, near-logistic Gaussian noise", noise_variance=2.897, **_GAUSSIAN
+        ),
+        LikelihoodSpec(
+            "softmax",
+            "GPCsm",
+            "softmax, Gumbel noise",
+            ("gumbel", "tilted"),
+            _softmax,
+            concave=True,
+            binary_published=False,
+        ),
     )
 }
 
@@ -59,63 +139,17 @@ def likelihood_spec(name: str) -> LikelihoodSpec:
 
 
 def num_latent_functions(name: str, num_classes: int) -> int:
-    """One latent function for two classes under Gaussian noise, else one per class."""
-    return 1 if likelihood_spec(name).has_delta and num_classes == 2 else num_classes
+    """One per class, or a single one for two classes where that is enough."""
+    return 1 if likelihood_spec(name).single_binary and num_classes == 2 else num_classes
 
 
-def build_likelihood(
-    name: str,
-    num_classes: int,
-    *,
-    noise_variance: float | None = None,
-    bound: str | None = None,
-    objective: str = "elbo",
-    delta_mode: str = "free",
-    delta: float = 1e-3,
-    delta_prior: str = "none",
-    quadrature_points: int = DEFAULT_QUADRATURE_POINTS,
-    prediction_draws: int = DEFAULT_PREDICTION_DRAWS,
-    seed: int = 0,
-) -> ClassLikelihood:
-    """Build the GPflow likelihood `name` for labels 0..num_classes − 1.
-
-    `noise_variance` replaces the registered a of the Gaussian family, and `bound` is one of those the likelihood
-    offers, the first by default. `objective` says what training maximises; with `predictive` no bound is used. The δ
-    options and `quadrature_points` concern the Gaussian family only, `prediction_draws` and `seed` the softmax only; a
-    misspelt δ mode or prior is refused for every likelihood.
-    """
-    spec = likelihood_spec(name)
-    bound = bound or spec.bounds[0]
-    if bound not in spec.bounds:
-        raise unknown_choice(f"bound of the {name} likelihood", bound, spec.bounds)
-    if objective not in OBJECTIVES:
-        raise unknown_choice("objective", objective, OBJECTIVES)
-    if delta_mode not in DELTA_MODES:
-        raise unknown_choice("delta mode", delta_mode, DELTA_MODES)
-    if delta_prior not in DELTA_PRIORS:
-        raise unknown_choice("delta prior", delta_prior, DELTA_PRIORS)
-    if spec.noise_variance is None:
-        if noise_variance is not None:
-            raise UsageError(f"the {name} likelihood has Gumbel noise, so it takes no noise variance; leave it out.")
-        from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
-
-        return SoftmaxLikelihood(
-            num_classes, bound=bound, objective=objective, prediction_draws=prediction_draws, seed=seed
-        )
-
-    from gpcnoise_cli.likelihoods.gaussian_noise import BinaryGaussianNoise, MulticlassGaussianNoise
-
-    variance = spec.noise_variance if noise_variance is None else noise_variance
-    if num_classes == 2:
-        return BinaryGaussianNoise(
-            variance, objective=objective, delta_mode=delta_mode, delta=delta, delta_prior=delta_prior
-        )
-    return MulticlassGaussianNoise(
-        num_classes,
-        variance,
-        objective=objective,
-        delta_mode=delta_mode,
-        delta=delta,
-        delta_prior=delta_prior,
-        quadrature_points=quadrature_points,
-    )
+def build_likelihood(name: str, num_classes: int, **options: Any) -> ClassLikelihood:
+    """Build the GPflow likelihood `name` for labels 0..num_classes − 1; for the options see `LikelihoodOptions`."""
+    spec, told = likelihood_spec(name), LikelihoodOptions(**options)
+    if told.bound is not None and told.bound not in spec.bounds:
+        raise unknown_choice(f"bound of the {name} likelihood", told.bound, spec.bounds)
+    if spec.noise_variance is None and told.noise_variance is not None:
+        raise UsageError(f"the noise of the {name} likelihood is not Gaussian, so it takes no noise variance; omit it.")
+    likelihood = spec.build(spec, num_classes, told)
+    likelihood.concave = spec.concave and told.objective == "elbo"
+    return likelihood

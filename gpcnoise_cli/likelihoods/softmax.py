@@ -46,7 +46,6 @@ class SoftmaxLikelihood(ClassLikelihood):
         if prediction_draws < 1:
             raise UsageError(f"{prediction_draws} prediction draws are too few; use a power of two such as 512.")
         super().__init__(num_classes, num_classes, objective)
-        self.concave = objective == "elbo"
         self.bound_name = self.concave_bound = bound
         self.prediction_draws = prediction_draws
         self.seed = seed

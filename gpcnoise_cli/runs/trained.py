@@ -65,7 +65,7 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
         "protocol": config.protocol,
         "split": config.split,
         "likelihood": config.likelihood.name,
-        "method": likelihood_spec(config.likelihood.name).method,
+        "method": likelihood_spec(config.likelihood.name).label,
         "objective": config.objective,
         "bound": config.likelihood.bound if config.objective == "elbo" else None,
         "kernel": config.kernel.name,

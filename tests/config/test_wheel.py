@@ -30,7 +30,7 @@ def test_an_installed_wheel_finds_its_configuration(tmp_path: Path, monkeypatch:
         archive.extractall(site)
     shipped = {path.relative_to(site / "gpcnoise_cli" / "conf") for path in site.rglob("conf/**/*.yaml")}
     assert shipped == {path.relative_to(conf_dir()) for path in conf_dir().rglob("*.yaml")}
-    pages = Path("gpcnoise_cli", "reporting", "page", "templates")
+    pages = Path("gpcnoise_cli", "page", "templates")
     assert {path.name for path in (site / pages).iterdir()} == {path.name for path in (REPOSITORY / pages).iterdir()}
 
     # The copy in site/ must be the one that runs, not the source tree.

@@ -21,7 +21,7 @@ def test_reading_the_registry_does_not_import_tensorflow() -> None:
 
 
 def test_methods_and_noise_are_the_paper_s() -> None:
-    assert {(s.name, s.method, s.noise_variance) for s in LIKELIHOODS.values()} == {
+    assert {(s.name, s.label, s.noise_variance) for s in LIKELIHOODS.values()} == {
         ("step", "GPC-I", 0.0),
         ("probit", "GPC-II", 1.0),
         ("logit", "GPC-III", 2.897),
@@ -39,9 +39,10 @@ def test_what_is_built_is_what_the_registry_says(name: str, num_classes: int) ->
         assert likelihood.num_classes == num_classes
         assert likelihood.num_latent == likelihood.latent_dim == num_latent_functions(name, num_classes)
         assert (likelihood.delta_mode is not None) == spec.has_delta
+        assert likelihood.concave == spec.concave
         assert getattr(likelihood, "noise_variance", None) == spec.noise_variance
     assert build_likelihood(name, num_classes).bound_name == spec.bounds[0]
-    assert num_latent_functions(name, num_classes) == (1 if spec.has_delta and num_classes == 2 else num_classes)
+    assert num_latent_functions(name, num_classes) == (1 if spec.single_binary and num_classes == 2 else num_classes)
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def file_cells(results: Path, *, shift: float = 0.0, points: int = 20, **grid: A
     ledger = Ledger(results / name)
     for cell in made:
         config = cell.config
-        method = likelihood_spec(config.likelihood.name).method
+        method = likelihood_spec(config.likelihood.name).label
         at = config.dataset.name, method
         wobble = 0.01 * config.split
         acc = published_figures("acc", config.kernel.name)[at] + shift + wobble

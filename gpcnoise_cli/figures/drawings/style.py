@@ -104,7 +104,7 @@ def label_axes(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None
 
 def method_name(likelihood: str) -> str:
     """`GPC-I (step)`: the paper's name and ours."""
-    return f"{LIKELIHOODS[likelihood].method} ({likelihood})"
+    return f"{LIKELIHOODS[likelihood].label} ({likelihood})"
 
 
 def wrapped(text: str, width: int) -> str:
