@@ -12,7 +12,10 @@ os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
 import hypothesis
+import numpy as np
 import pytest
+
+from gpcnoise_cli.data.split import Split, Table, make_split
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -58,3 +61,18 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the real data files are not here ({folder} does not exist)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def split() -> Callable[..., Split]:
+    """A small set with class names and a scaling of its own: `split(classes=3)`."""
+
+    def build(classes: int = 3, rows: int = 40, d: int = 2) -> Split:
+        rng = np.random.default_rng(classes)
+        X = rng.normal(size=(rows, d)) * [10.0**j for j in range(d)] + 3.0
+        y = np.arange(rows) % classes
+        names = ("red", "green", "blue", "grey")[:classes]
+        table = Table(X, y, names, tuple(f"f{j}" for j in range(d)), "file")
+        return make_split("colours", table, protocol="clean", split=0)
+
+    return build

@@ -20,6 +20,7 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.models.build import assemble, precision_context
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
+from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.schedule import Schedule
@@ -107,10 +108,10 @@ class StockAdam(Optimizer):
     def variables(self) -> list[tf.Variable]:
         return self.adam.variables
 
-    def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+    def step(self, batch: Minibatch, step: tf.Tensor) -> tf.Tensor:
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.adam.parameters)
-            loss = self.model.training_loss((tf.cast(X, tf.float64), Y))
+            loss = self.model.training_loss((tf.cast(batch.X, tf.float64), batch.Y))
         gradients = tape.gradient(loss, self.adam.parameters)
         self.adam.apply(gradients, step, tf.constant(self.learning_rate, tf.float64))
         return loss

@@ -49,16 +49,25 @@ def to_yaml(config: TrainConfig) -> str:
 def from_yaml(text: str, origin: str = "the configuration") -> TrainConfig:
     """The configuration that `to_yaml` wrote; `origin` names it in errors."""
     import yaml
-    from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
 
     try:
         stored = yaml.safe_load(text)
-        if not isinstance(stored, dict):
-            raise UsageError(f"{origin} is not a saved configuration; `gpcnoise config` prints one.")
+    except yaml.YAMLError as error:
+        raise UsageError(f"{origin} is not a valid configuration: {_first_line(error)}.") from error
+    return from_dict(stored, origin)
+
+
+def from_dict(stored: Any, origin: str = "the configuration") -> TrainConfig:
+    """The configuration of which `asdict` made a dictionary."""
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+
+    if not isinstance(stored, dict):
+        raise UsageError(f"{origin} is not a saved configuration; `gpcnoise config` prints one.")
+    try:
         merged = OmegaConf.merge(OmegaConf.structured(TrainConfig), _literal(stored))
         config = cast(TrainConfig, OmegaConf.to_object(merged))
-    except (yaml.YAMLError, OmegaConfBaseException) as error:
+    except OmegaConfBaseException as error:
         raise UsageError(f"{origin} is not a valid configuration: {_first_line(error)}.") from error
     validate(config)
     return config

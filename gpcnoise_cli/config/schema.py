@@ -9,6 +9,7 @@ need not say anything.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from omegaconf import MISSING
 
@@ -86,8 +87,15 @@ class RuntimeConfig:
 
 
 @dataclass
+class MethodConfig:
+    name: str = "svgp"
+    settings: dict[str, Any] = field(default_factory=dict)  # of a method that is no SVGP
+
+
+@dataclass
 class TrainConfig:
     preset: str = MISSING
+    method: MethodConfig = field(default_factory=MethodConfig)
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
     likelihood: LikelihoodConfig = field(default_factory=LikelihoodConfig)
     kernel: KernelConfig = field(default_factory=KernelConfig)

@@ -17,10 +17,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Scaler, fit_clean_scaler
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.estimator.fitted import FittedModel, load_run, save_run
 from gpcnoise_cli.estimator.fitting import fit_model
 from gpcnoise_cli.estimator.settings import (
     AUTO,
+    TARGET,
     feature_columns,
     number_of_inducing,
     parameters_of,
@@ -29,9 +29,11 @@ from gpcnoise_cli.estimator.settings import (
     settings,
 )
 from gpcnoise_cli.evaluation.metrics import clip_probabilities
+from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
     from gpcnoise_cli.data.encoder import TableEncoder
+    from gpcnoise_cli.methods.trained_model import TrainedModel
 
 
 class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
@@ -149,9 +151,9 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         if start is None:
             self._encoder = None
         self.classes_ = classes
-        self._fitted, self.n_iter_, self.objective_value_ = fit.fitted, fit.steps, fit.objective
-        self.elbo_ = fit.objective if config.objective == "elbo" else None
-        self.n_inducing_, self.delta_ = m, fit.fitted.delta
+        self._fitted, self.n_iter_ = fit.trained, fit.facts["steps"]
+        self.objective_value_, self.elbo_ = fit.facts.get("objective_value"), fit.facts.get("elbo")
+        self.n_inducing_, self.delta_ = m, fit.facts.get("delta")
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -162,7 +164,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """[n, C] probabilities, in the order of `classes_`."""
         rows = self._rows(X)
-        return clip_probabilities(self._fitted.probabilities(rows))
+        return clip_probabilities(self._fitted.predict_probabilities(rows))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """The logarithms of `predict_proba`, never below about −28."""
@@ -179,8 +181,12 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         [n, C] each; step, probit and logit have a single latent function for two classes. ν is what the model does not
         know about f there; the noise of the likelihood comes on top.
         """
-        rows = self._rows(X)
-        return self._fitted.latent(rows)
+        rows = self._fitted.scaler.transform(self._rows(X))
+        classifier = self._fitted.classifier
+        if not hasattr(classifier, "latent"):
+            raise AttributeError(f"method {self._fitted.config.method.name!r} has no latent functions.")
+        parts = list(classifier.latent(rows))
+        return np.concatenate([mu for mu, _ in parts]), np.concatenate([nu for _, nu in parts])
 
     @classmethod
     def from_run(cls, run_dir: str | Path) -> GPCNoiseClassifier:
@@ -189,8 +195,12 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         Where the run's table had columns of text or of true and false, the estimator takes a data frame with those
         columns, or the numbers that they were turned into (`feature_names_in_`). The classes keep the order of the run.
         """
-        fitted, encoder = load_run(Path(run_dir))
-        estimator = cls(**parameters_of(fitted.config))
+        load_tensorflow()
+        from gpcnoise_cli.methods.trained_model import TrainedModel
+
+        loaded = TrainedModel.load(Path(run_dir))
+        fitted, encoder = loaded.in_precision("float64"), loaded.encoder
+        estimator = cls(**parameters_of(loaded.config))
         names = np.empty(len(encoder.class_names), dtype=object)
         names[:] = encoder.class_names
         one_type = len({type(name) for name in encoder.class_names}) == 1
@@ -201,7 +211,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         if any(column.kind != "numeric" for column in encoder.columns):
             estimator._encoder = encoder
         estimator.n_inducing_ = fitted.config.inducing
-        estimator.delta_ = fitted.delta
+        estimator.delta_ = loaded.classifier.facts().get("delta")
         return estimator
 
     def save_run(self, run_dir: str | Path) -> Path:
@@ -210,11 +220,18 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         Its columns are `feature_names_in_` (x0, x1, … without names), its target column is `class`.
         """
         check_is_fitted(self)
+        from gpcnoise_cli.data.encoder import Column, TableEncoder, plain
+        from gpcnoise_cli.runs.run_folder import RunFolder
+
         names = feature_columns(getattr(self, "feature_names_in_", None), self.n_features_in_)
-        save_run(self._fitted, Path(run_dir), self.classes_.tolist(), names, self._encoder)
+        columns = tuple(Column(name, "numeric") for name in names)
+        classes = tuple(plain(name) for name in self.classes_.tolist())
+        trained = replace(self._fitted, encoder=self._encoder or TableEncoder(columns, TARGET, classes))
+        trained = trained.in_precision(self.precision)
+        trained.save(RunFolder.create(replace(trained.config, out=str(run_dir))).path)
         return Path(run_dir)
 
-    def _labels(self, y: NDArray[Any], start: FittedModel | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    def _labels(self, y: NDArray[Any], start: TrainedModel | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """The classes, and y as numbers 0..C−1."""
         classes, labels = np.unique(y, return_inverse=True)
         if start is not None:
@@ -238,7 +255,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
             return fit_clean_scaler(X)
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
 
-    def _kept_inducing(self, start: FittedModel, config: TrainConfig) -> int:
+    def _kept_inducing(self, start: TrainedModel, config: TrainConfig) -> int:
         """The number of inducing points of `start`, which must be the kind of model that is asked for."""
         before = start.config
         for name in ("likelihood.name", "kernel.name", "kernel.ard", "objective"):

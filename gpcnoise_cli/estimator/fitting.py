@@ -1,28 +1,34 @@
-"""Fitting from arrays: the trainer of the command line, without a test split and without a run folder."""
+"""Fitting from arrays: the methods of the command line, without a test split and without a run folder."""
 
 from __future__ import annotations
 
 import contextlib
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Scaler, Split
-from gpcnoise_cli.estimator.fitted import FittedModel
-from gpcnoise_cli.runtime import load_tensorflow
+from gpcnoise_cli.runtime import prepare
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.methods.trained_model import TrainedModel
 
 
 @dataclass(frozen=True)
-class Fit:
-    """The model and how its training went."""
+class Fitted:
+    """The model, for predictions in float64, and how its training went.
 
-    fitted: FittedModel
-    steps: int
-    objective: float  # its value at the end
+    scikit-learn expects that a row gets the same probabilities in any company, and float32 products depend on the size
+    of the block.
+    """
+
+    trained: TrainedModel
+    facts: dict[str, Any]
 
 
 def fit_model(
@@ -32,38 +38,27 @@ def fit_model(
     num_classes: int,
     scaler: Scaler,
     *,
-    start: FittedModel | None = None,
+    start: TrainedModel | None = None,
     verbose: bool = False,
-) -> Fit:
+) -> Fitted:
     """Train on scaled rows X with labels 0..C−1, from the beginning or from the model `start`."""
-    load_tensorflow()
+    prepare(config.runtime)
     from sklearn.exceptions import ConvergenceWarning
 
-    from gpcnoise_cli.estimator.rounds import give_back, take_rounds
-    from gpcnoise_cli.models.build import assemble, precision_context
-    from gpcnoise_cli.models.inducing import start_inducing_points
-    from gpcnoise_cli.models.kernels import start_lengthscale
+    from gpcnoise_cli.methods.registry import method_of
+    from gpcnoise_cli.methods.trained_model import TrainedModel
+    from gpcnoise_cli.training.progress import Progress
 
-    with precision_context(config.runtime.precision), _quiet_retracing():
-        if start is None:
-            rows = X if config.inducing * 2 < len(X) else np.unique(X, axis=0)
-            # k-means with as many centres as rows would only give the rows back.
-            Z = rows if len(rows) == config.inducing else start_inducing_points(X, config.inducing, config.seed)
-            lengthscale = config.kernel.lengthscale or start_lengthscale(
-                config.kernel.lengthscale_start, X, config.seed
-            )
-            model = assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale)
-        else:
-            model = start.model(config.runtime.precision, num_data=len(X))
-        rounds = take_rounds(config, model, _only_training(X, y, num_classes, scaler), verbose=verbose)
-        rounds.train()
-        for incident in rounds.history.incidents:
-            warnings.warn(incident, ConvergenceWarning, stacklevel=3)
-        # A fit that had to go on in float64 is to be used in float64.
-        config = replace(config, runtime=replace(config.runtime, precision=rounds.history.precision))
-        fit = Fit(FittedModel.of(config, rounds.model, scaler), rounds.step, rounds.elbo())
-        give_back(rounds)
-        return fit
+    _check_threads(config)
+    split = _only_training(X, y, num_classes, scaler)
+    with _quiet_retracing():
+        fit = method_of(config).start(config, split, start.arrays if start else None)
+        classifier = fit.run(Progress([_printed()] if verbose else []))
+    facts = classifier.facts()
+    for incident in facts.get("incidents", ()):
+        warnings.warn(incident, ConvergenceWarning, stacklevel=3)
+    trained = TrainedModel.of(config, classifier, split)
+    return Fitted(trained.in_precision("float64"), facts)
 
 
 def _only_training(X: NDArray[np.float64], y: NDArray[np.int64], num_classes: int, scaler: Scaler) -> Split:
@@ -80,6 +75,33 @@ def _only_training(X: NDArray[np.float64], y: NDArray[np.int64], num_classes: in
         feature_names=tuple(f"x{j}" for j in range(X.shape[1])),
         scaler=scaler,
     )
+
+
+def _check_threads(config: TrainConfig) -> None:
+    """TensorFlow takes the number of threads only before its first computation, which may be long past here."""
+    import tensorflow as tf
+
+    asked, used = config.runtime.threads, tf.config.threading.get_intra_op_parallelism_threads()
+    if asked and asked != used:
+        warnings.warn(
+            f"runtime.threads={asked} comes too late: TensorFlow has started with {used or 'all'} threads in this "
+            "process and keeps them.",
+            stacklevel=4,
+        )
+
+
+def _printed() -> Any:
+    """Lines on stdout, as scikit-learn's `verbose` does."""
+    from gpcnoise_cli.training.events import TrainingEvents
+
+    class Printed(TrainingEvents):
+        def progressed(self, step: int, iterations: int, loss: float) -> None:
+            print(f"[GPCNoiseClassifier] step {step} of at most {iterations}: loss {loss:.6g}")
+
+        def message(self, text: str) -> None:
+            print(f"[GPCNoiseClassifier] {text}")
+
+    return Printed()
 
 
 @contextlib.contextmanager

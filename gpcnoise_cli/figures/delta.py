@@ -153,12 +153,13 @@ def _overrides(dataset: str, likelihood: str, mode: str, settings: DeltaSettings
 
 
 def _summarised(run: Run, mode: str) -> DeltaRun:
+    from gpcnoise_cli.methods.svgp import model_of
     from gpcnoise_cli.runs.train import load_data
 
     trained = run.load()
     split = load_data(trained.config)
     X, y = split.X_train[:MOST_ROWS], split.y_train[:MOST_ROWS]
-    blocks = [trained.model.predict_f(X[start : start + 2048]) for start in range(0, len(X), 2048)]
+    blocks = [model_of(trained).predict_f(X[start : start + 2048]) for start in range(0, len(X), 2048)]
     mu, nu = (np.concatenate([np.asarray(block[i], dtype=np.float64) for block in blocks]) for i in (0, 1))
     column = np.zeros(len(X), dtype=int) if mu.shape[1] == 1 else y
     rows = np.arange(len(X))
@@ -170,7 +171,7 @@ def _summarised(run: Run, mode: str) -> DeltaRun:
         acc=float(run.record["acc"]),
         nll=float(run.record["nll"]),
         delta=float(run.record["delta"]),
-        best_delta=float(trained.model.likelihood.delta_star(mu, nu, y[:, None])),
+        best_delta=float(model_of(trained).likelihood.delta_star(mu, nu, y[:, None])),
         mean_quantiles=np.quantile(mu[rows, column], QUANTILES),
         variance_quantiles=np.quantile(nu[rows, column], QUANTILES),
     )

@@ -205,15 +205,16 @@ def compute(settings: NoiseSettings, runs: Runs) -> NoiseResult:
 
 def noise_curve(run: Run) -> NoiseCurve:
     """L(a) on the grid for one model, over its training rows (the first 5000 of a larger set, scaled up)."""
+    from gpcnoise_cli.methods.svgp import model_of
     from gpcnoise_cli.runs.train import load_data
 
     trained = run.load()
     split = load_data(trained.config)
     X, y = split.X_train[:MOST_ROWS], split.y_train[:MOST_ROWS]
-    mu, nu = (np.asarray(block, dtype=np.float64) for block in trained.model.predict_f(X))
+    mu, nu = (np.asarray(block, dtype=np.float64) for block in model_of(trained).predict_f(X))
     nu = np.maximum(nu, 1e-9)
     classes, delta, scale = split.num_classes, float(run.record["delta"]), split.n_train / len(X)
-    kl = float(trained.model.prior_kl())
+    kl = float(model_of(trained).prior_kl())
     slope = np.log((1 - delta) * (classes - 1) / delta)
     methods = np.array(list(METHOD_A.values()))
     h = 1e-3 * np.maximum(GRID, 1e-2)

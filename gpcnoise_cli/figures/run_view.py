@@ -54,7 +54,7 @@ def view_run(run_dir: Path) -> RunView:
 
     trained = load_trained(run_dir)
     split = load_data(trained.config)
-    if split.class_names != trained.class_names or split.d != trained.model.Z.shape[1]:
+    if split.class_names != trained.class_names or split.d != trained.d:
         raise GpcnoiseError(f"the data of {run_dir} have changed since it was trained, so its test rows are not known.")
     probabilities = clip_probabilities(trained.predict_scaled(split.X_test))
     config = trained.config

@@ -24,7 +24,7 @@ from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.models.store import TrainedModel
+    from gpcnoise_cli.methods.trained_model import TrainedModel
 
 _PROCESS = "process.json"
 

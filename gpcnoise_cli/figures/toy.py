@@ -140,11 +140,12 @@ def toy_overrides(dataset: str, likelihood: str, settings: ToySettings | NoiseSe
 def _panel(dataset: str, likelihood: str, settings: ToySettings, runs: Runs) -> ToyPanel:
     run = runs.train(toy_overrides(dataset, likelihood, settings))
     split = load_split(dataset)
+    from gpcnoise_cli.methods.svgp import model_of
     from gpcnoise_cli.models.inducing import start_inducing_points
 
     trained, scaler = run.load(), split.scaler
     start = start_inducing_points(split.X_train, settings.inducing, trained.config.seed)
-    end = np.asarray(trained.model.Z.numpy(), dtype=np.float64)
+    end = np.asarray(model_of(trained).Z.numpy(), dtype=np.float64)
     X, y = _all_rows(split)
     low, high = X.min(axis=0), X.max(axis=0)
     pad = 0.06 * (high - low)

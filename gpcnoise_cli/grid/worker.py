@@ -117,7 +117,7 @@ def _compute(task: Task, ledger: Ledger, stop_requested: StopRequest, began: flo
     # Here, not above: a cell that is busy or done must not cost the import of TensorFlow.
     from gpcnoise_cli.grid.compute import compute_cell
     from gpcnoise_cli.runs.tracking.tracker import Place
-    from gpcnoise_cli.training.trainer import Interrupted
+    from gpcnoise_cli.training.progress import Interrupted
 
     if stop_requested():
         raise _Stopped

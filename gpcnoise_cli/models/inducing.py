@@ -22,6 +22,9 @@ def start_inducing_points(X: NDArray[np.floating], m: int, seed: int) -> NDArray
             f"{m} inducing points are more than the {n} training rows; choose --inducing {n} or less "
             "(a third of the rows is plenty)."
         )
+    distinct = np.unique(X, axis=0) if 2 * m >= n else X
+    if len(distinct) == m:  # k-means with as many centres as rows would only give the rows back
+        return np.asarray(distinct, dtype=np.float64)
     from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits

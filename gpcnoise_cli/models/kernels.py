@@ -248,3 +248,15 @@ def _tiled(parameter: gpflow.Parameter, count: int) -> gpflow.Parameter:
 def _default_float(dtype: tf.DType) -> Any:
     """Some GPflow kernels make their constants in the default float."""
     return gpflow.config.as_context(replace(gpflow.config.config(), float=dtype.as_numpy_dtype))
+
+
+def kernel_state(kernel: Kernel) -> dict[str, float]:
+    """Lengthscales and variances of the kernel's parts, averaged over features and classes."""
+    parts = kernel.stack if isinstance(kernel, PerClass) else kernel
+    found: dict[str, float] = {}
+    for part in getattr(parts, "kernels", [parts]):
+        if hasattr(part, "lengthscales"):
+            name = type(part).__name__.lower()
+            found[f"lengthscale_{name}"] = float(np.mean(part.lengthscales.numpy()))
+            found[f"variance_{name}"] = float(np.mean(part.variance.numpy()))
+    return found

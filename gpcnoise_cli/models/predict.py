@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
+from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.models.svgp import FusedSVGP
+
+# As a part of the prior variance.
+LARGEST_JITTER = 1e-2
+
+
+def raise_jitter(model: FusedSVGP, when: str) -> float:
+    """Ten times as much jitter, up to a limit; what it is now."""
+    jitter = 10 * float(model.jitter)
+    if jitter > LARGEST_JITTER:
+        raise GpcnoiseError(
+            f"the kernel matrix cannot be factorised {when} even with jitter {LARGEST_JITTER:g}; "
+            "try fewer inducing points or a smaller --learning-rate."
+        )
+    model.jitter.assign(jitter)
+    return jitter
 
 
 class Predictor:
@@ -26,6 +44,20 @@ class Predictor:
             rows = slice(start, start + self.chunk_rows)
             result[rows] = self._block(tf.constant(X[rows], dtype=self.model.work)).numpy()
         return result
+
+    def steadily(self, X: NDArray[np.floating], said: Callable[[str], None]) -> NDArray[np.float64]:
+        """The same, with as much jitter as it takes; the model keeps it, and `said` is told."""
+        while True:
+            try:
+                result = self(X)
+            except tf.errors.InvalidArgumentError as error:
+                if "Cholesky" not in str(error):
+                    raise
+                result = None
+            if result is not None and np.all(np.isfinite(result)):
+                return result
+            jitter = raise_jitter(self.model, "for the prediction")
+            said(f"the kernel matrix is nearly singular: predicted with jitter {jitter:.0e} of the prior variance.")
 
     def _probabilities(self, X: tf.Tensor) -> tf.Tensor:
         return self.model.likelihood.predict_probabilities(*self.model.marginals(X))

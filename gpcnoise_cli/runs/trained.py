@@ -15,12 +15,12 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.train import load_data
-from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.methods.registry import method_of
 from gpcnoise_cli.runtime import prepare
 
 if TYPE_CHECKING:
     from gpcnoise_cli.data import Split
-    from gpcnoise_cli.models.store import TrainedModel
+    from gpcnoise_cli.methods.trained_model import TrainedModel
 
 # Rows that are read, predicted and written at a time: enough to keep the compiled predictor busy, little to hold.
 BLOCK_ROWS = 16_384
@@ -37,9 +37,9 @@ def load_trained(run_dir: Path) -> TrainedModel:
     runtime = folder.read_config().runtime
     # A model that was trained on a GPU is of use without one.
     prepare(replace(runtime, device="cpu" if runtime.device == "cpu" else "auto"))
-    from gpcnoise_cli.models.store import load_model
+    from gpcnoise_cli.methods.trained_model import TrainedModel
 
-    return load_model(run_dir)
+    return TrainedModel.load(run_dir)
 
 
 def predict_file(trained: TrainedModel, data: Path) -> Iterator[NDArray[np.float64]]:
@@ -64,12 +64,8 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
         "dataset": config.dataset.name,
         "protocol": config.protocol,
         "split": config.split,
-        "likelihood": config.likelihood.name,
-        "method": likelihood_spec(config.likelihood.name).label,
-        "objective": config.objective,
-        "bound": config.likelihood.bound if config.objective == "elbo" else None,
-        "kernel": config.kernel.name,
-        "precision": config.runtime.precision,
+        "method": config.method.name,
+        **method_of(config).describe(config, len(trained.class_names)),
         "n": len(y),
         "classes": len(trained.class_names),
         "class_names": list(trained.class_names),

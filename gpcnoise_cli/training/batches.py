@@ -16,6 +16,7 @@ kernels for the GPU compute on the host, and its own `index_shuffle` has no GPU 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import tensorflow as tf
 
@@ -23,6 +24,15 @@ from gpcnoise_cli.errors import UsageError
 
 LARGEST_NUMBER_OF_ROWS = 2**32
 """Beyond it, a hash of 32 bits times n would no longer fit 64."""
+
+
+class Minibatch(NamedTuple):
+    """Some training rows, their labels, and their numbers, for an optimizer that remembers something of each row."""
+
+    X: tf.Tensor
+    Y: tf.Tensor
+    rows: tf.Tensor
+
 
 # Odd multipliers of the rounds, five per network (with three, neighbours in a pass of small n know of each other): the
 # fractional digits of √2, √3, √5, … in 64 bits, made odd.

@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from gpcnoise_cli.training.batches import batch_indices
+from gpcnoise_cli.training.batches import Minibatch, batch_indices
 from gpcnoise_cli.training.optimizers import Optimizer
 
 
@@ -50,7 +50,7 @@ class TrainingLoop:
         def body(_: tf.Tensor) -> tuple[tf.Tensor]:
             step = self.step.read_value()
             rows = batch_indices(self.seed, step, self.n, self.batch_size)
-            loss = self.optimizer.step(tf.gather(self.X, rows), tf.gather(self.Y, rows), step)
+            loss = self.optimizer.step(Minibatch(tf.gather(self.X, rows), tf.gather(self.Y, rows), rows), step)
             loss = tf.cast(loss, tf.float64)
             done = tf.math.is_finite(loss)
             self.loss_sum.assign_add(tf.where(done, loss, tf.zeros_like(loss)))

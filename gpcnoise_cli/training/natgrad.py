@@ -34,12 +34,14 @@ from gpcnoise_cli.models.conditional import (
 )
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
+from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.optimizers import Optimizer, when_finite
 from gpcnoise_cli.training.schedule import Schedule
 
 # A q(u) that knows nothing yet should not jump: the step size grows geometrically from this fraction of its full size.
 FIRST_FRACTION = 0.1
-MOST_HALVINGS = 10
+# A failed step halves the size; this many good ones make up for it.
+MOST_HALVINGS, STEPS_TO_RECOVER = 10, 50
 
 
 class NaturalOptimizer(Optimizer):
@@ -68,8 +70,8 @@ class NaturalOptimizer(Optimizer):
         own = [self.majority_error, self.precision, self.root_inverse, self.halvings]
         return [*own, *self.slow.variables, *self.points.variables]
 
-    def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-        model = self.model
+    def step(self, batch: Minibatch, step: tf.Tensor) -> tf.Tensor:
+        model, X, Y = self.model, batch.X, batch.Y
         with tf.GradientTape(watch_accessed_variables=False) as kernel_tape:
             kernel_tape.watch([*self.of_kernel, *self.of_points])
             matrices = model.kernel_matrices(X)
@@ -100,6 +102,7 @@ class NaturalOptimizer(Optimizer):
             self.precision.assign(precision)
             self.root_inverse.assign(root_inverse)
             model.q_mu.unconstrained_variable.assign(new_q_mu)
+            self.halvings.assign(tf.maximum(self.halvings - 1 / STEPS_TO_RECOVER, 0.0))
             self.track_delta(mu, nu, Y, step)
 
         # A failed factorisation shows in the new mean before it shows in any loss.

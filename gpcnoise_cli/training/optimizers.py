@@ -14,6 +14,7 @@ import tensorflow as tf
 from gpcnoise_cli.config.schema import OptimizerConfig
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
+from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.schedule import Schedule
 
 # While nothing is learned δ* is near chance, (C − 1)/C, and there the bound no longer sees the data: a minibatch whose
@@ -41,8 +42,8 @@ class Optimizer(abc.ABC):
     def variables(self) -> list[tf.Variable]: ...
 
     @abc.abstractmethod
-    def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
-        """Move the model by minibatch (X, Y); the loss before the move."""
+    def step(self, batch: Minibatch, step: tf.Tensor) -> tf.Tensor:
+        """Move the model by a minibatch; the loss before the move."""
 
     def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         """(μ, ν) at X as a step computes them."""
@@ -102,17 +103,17 @@ class AdamOptimizer(Optimizer):
     def variables(self) -> list[tf.Variable]:
         return [self.majority_error, *self.adam.variables]
 
-    def step(self, X: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> tf.Tensor:
+    def step(self, batch: Minibatch, step: tf.Tensor) -> tf.Tensor:
         model = self.model
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.adam.parameters)
-            mu, nu = model.marginals(X)
-            loss = -(model.elbo_given(mu, nu, Y) + model.log_prior_density())
+            mu, nu = model.marginals(batch.X)
+            loss = -(model.elbo_given(mu, nu, batch.Y) + model.log_prior_density())
         gradients = tape.gradient(loss, self.adam.parameters)
 
         def move() -> None:
             self.adam.apply(gradients, step, self.config.learning_rate * self.schedule.factor(step))
-            self.track_delta(mu, nu, Y, step)
+            self.track_delta(mu, nu, batch.Y, step)
 
         return when_finite(loss, loss, move)
 

@@ -13,8 +13,6 @@ is said as it happens and stands in the result.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
@@ -23,14 +21,16 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data import Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
-from gpcnoise_cli.models.predict import Predictor
+from gpcnoise_cli.models.kernels import kernel_state
+from gpcnoise_cli.models.predict import Predictor, raise_jitter
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
-from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
+from gpcnoise_cli.training.events import CurvePoint
 from gpcnoise_cli.training.history import History
 from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
+from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.schedule import Schedule
 from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost
 
@@ -38,40 +38,21 @@ from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost
 SECONDS_PER_CALL = 0.5
 # Without cycles a run is measured, and its state assessed, this many times, but not more often than that.
 MEASUREMENTS_PER_RUN, LEAST_BETWEEN = 20, 5 * WINDOW
-# Jitter as a part of the prior variance: the most that is added for the sake of the working precision, and at all.
-LARGEST_FOR_PRECISION, LARGEST_JITTER = 1e-4, 1e-2
+# Jitter as a part of the prior variance: the most that is added for the sake of the working precision.
+LARGEST_FOR_PRECISION = 1e-4
 MOST_RETURNS = 5
 # A state counts as worse than another where its bound is lower by this part of the loss: assessments have no noise of
 # minibatches, but full-size steps leave some in the state itself.
 WORSE = 0.02
 
 
-class Interrupted(Exception):
-    """The run was asked to stop at `step`; its checkpoint, if it has a place for one, is on disk."""
-
-    def __init__(self, step: int, checkpoint: Path | None) -> None:
-        super().__init__(f"stopped at step {step}")
-        self.step = step
-        self.run_dir = checkpoint.parent if checkpoint is not None else None
-
-
 class Trainer:
     """One run of one model on one split."""
 
-    def __init__(
-        self,
-        config: TrainConfig,
-        model: FusedSVGP,
-        split: Split,
-        *,
-        events: TrainingEvents | None = None,
-        checkpoint: Path | None = None,
-        stop_requested: Callable[[], bool] = lambda: False,
-    ) -> None:
+    def __init__(self, config: TrainConfig, model: FusedSVGP, split: Split, progress: Progress | None = None) -> None:
         self.config, self.model, self.split = config, model, split
-        self.events = events or TrainingEvents()
-        self.checkpoint = checkpoint
-        self.stop_requested = stop_requested
+        self.progress = progress or Progress()
+        self.progress.state = lambda: kernel_state(self.model.kernel)
         self.schedule = Schedule(config.iterations, config.optimizer)
         self.optimizer = self._new_optimizer()
         self.loop = self._new_loop()
@@ -81,7 +62,7 @@ class Trainer:
         self.best: list[np.ndarray] = []  # the state of the highest assessed bound
         self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
         self.timed_steps, self.timed_seconds = 0, 0.0
-        self._steps_per_call = 1
+        self.steps_per_call = 1
 
     def _new_optimizer(self) -> Optimizer:
         shares = np.bincount(self.split.y_train) / self.split.n_train
@@ -118,8 +99,8 @@ class Trainer:
 
     def resume(self) -> None:
         """Continue from the checkpoint."""
-        assert self.checkpoint is not None
-        stored = load_checkpoint(self.checkpoint)
+        assert self.progress.checkpoint is not None
+        stored = load_checkpoint(self.progress.checkpoint)
         history = History.from_dict(stored.history)
         if history.precision == "float64" and self.model.work != tf.float64:
             self._use_float64()
@@ -127,26 +108,32 @@ class Trainer:
         self.history, self.best = history, stored.best
 
     def train(self) -> None:
-        """Run to the end, or raise `Interrupted` with a checkpoint written."""
-        self.events.started(self.step, self.end)
+        """Run to the end, from the checkpoint if asked to, or raise `Interrupted` with a checkpoint written."""
+        if self.progress.resumes:
+            self.resume()
+        self.progress.started(self.step, self.end)
         saved_at = time.monotonic()
         if self.history.assessed_at < 0:
             self._assess()
         while self.step < self.end:
             self._advance(self._next_stop())
             self._between_rounds()
-            if self.stop_requested():
+            if self.progress.stop_requested():
                 self._save()
-                raise Interrupted(self.step, self.checkpoint)
+                raise Interrupted(self.step, self.progress.checkpoint)
             if time.monotonic() - saved_at > self.config.runtime.checkpoint_seconds:
                 self._save()
                 saved_at = time.monotonic()
         self.optimizer.settle()
 
     def probabilities(self, X: np.ndarray) -> np.ndarray:
-        """Class probabilities from the model as it is now."""
+        """Class probabilities from the model as it is now; what they need of jitter is no affair of the training's."""
         self.optimizer.settle()
-        return self._despite_jitter(lambda: self.predictor(X))
+        usual = float(self.model.jitter)
+        try:
+            return self.predictor.steadily(X, self.incident)
+        finally:
+            self.model.jitter.assign(usual)
 
     def elbo(self) -> float:
         """The bound on all training rows: smoothed over the latest steps, or of the state that was returned to."""
@@ -158,10 +145,10 @@ class Trainer:
         every += [] if self.schedule.cycles else [self.assess_every]
         marks = [(step // each + 1) * each for each in every]
         cycle_end = int(self.schedule.cycle_end)
-        return min(self.end, step + self._steps_per_call, *marks, cycle_end if cycle_end > step else self.end)
+        return min(self.end, step + self.steps_per_call, *marks, cycle_end if cycle_end > step else self.end)
 
     def _advance(self, target: int) -> None:
-        first, start, began = self.timed_steps == 0 and self._steps_per_call == 1, self.step, time.perf_counter()
+        first, start, began = self.timed_steps == 0 and self.steps_per_call == 1, self.step, time.perf_counter()
         try:
             loss = self.loop.run_until(target)
         except tf.errors.InvalidArgumentError as error:
@@ -176,8 +163,8 @@ class Trainer:
             self._recover()
             return
         # The first call compiles, so it says nothing about speed.
-        self._steps_per_call = 2 if first else int(np.clip(SECONDS_PER_CALL * steps / took, 1, 2 * steps + 2))
-        self.events.progressed(self.step, self.end, loss)
+        self.steps_per_call = 2 if first else int(np.clip(SECONDS_PER_CALL * steps / took, 1, 2 * steps + 2))
+        self.progress.progressed(self.step, self.end, loss)
 
     def _between_rounds(self) -> None:
         step = self.step
@@ -191,7 +178,7 @@ class Trainer:
         eval_every = self.config.runtime.eval_every
         to_measure = step % eval_every == 0 if eval_every else to_assess
         measured = bool(self.history.curve) and self.history.curve[-1].step == step
-        if step > 0 and not measured and (to_measure or step == self.end):
+        if step > 0 and self.split.n_test and not measured and (to_measure or step == self.end):
             self._measure(step)
 
     def _assess(self) -> None:
@@ -208,13 +195,13 @@ class Trainer:
             enough |= len(history.incidents) > said  # rounding may have hidden what there was to gain
             if self.config.optimizer.early_stop and step < self.end and not enough:
                 self.schedule.stop(step)
-                self.events.message(f"the bound no longer rises: ending at step {step}.")
+                self.progress.message(f"the bound no longer rises: ending at step {step}.")
             elif step < self.end:
                 self.schedule.next_cycle()
         if step == self.end and bound < history.best_bound - WORSE * abs(history.best_bound):
             history.ended_at_best = True
             self._restore()
-            self._incident(
+            self.incident(
                 f"the run ended at step {step} with a lower bound ({bound:.5g}) than it had had "
                 f"({history.best_bound:.5g}): its best state is kept."
             )
@@ -230,14 +217,14 @@ class Trainer:
             self.model.jitter.assign(10 * float(self.model.jitter))
             steadier = self.assessor(self.optimizer)
             if steadier.trustworthy and steadier.bound > found.bound - WORSE * abs(found.bound):
-                self._incident(f"{where}: jitter raised to {float(self.model.jitter):.0e} of the prior variance.")
+                self.incident(f"{where}: jitter raised to {float(self.model.jitter):.0e} of the prior variance.")
                 return steadier
         self.model.jitter.assign(usual)
         if self.model.exact == tf.float64:
-            self._incident(f"{where}: going on in float64.")
+            self.incident(f"{where}: going on in float64.")
             self._use_float64()
         elif not any("take --precision" in said for said in self.history.incidents):
-            self._incident(f"{where}, and jitter does not help: take --precision mixed or float64.")
+            self.incident(f"{where}, and jitter does not help: take --precision mixed or float64.")
         return self.assessor(self.optimizer)
 
     def _return_to_best(self) -> None:
@@ -251,13 +238,13 @@ class Trainer:
         self._restore()
         if history.returns > MOST_RETURNS:
             self.schedule.stop(step)
-            self._incident(lost + "ending with the best state, since returning to it has not helped.")
+            self.incident(lost + "ending with the best state, since returning to it has not helped.")
         elif unsafe:
             self._use_float64()
-            self._incident(lost + "back to the best state, and on in float64.")
+            self.incident(lost + "back to the best state, and on in float64.")
         else:
             self.schedule.scale.assign(self.schedule.scale / 2)
-            self._incident(lost + "back to the best state, and on with steps half as long.")
+            self.incident(lost + "back to the best state, and on with steps half as long.")
 
     def _restore(self) -> None:
         for variable, value in zip(self._state, self.best, strict=True):
@@ -274,25 +261,25 @@ class Trainer:
             new.assign(tf.cast(old, new.dtype))
         self.history.precision = "float64"
 
-    def _incident(self, text: str) -> None:
+    def incident(self, text: str) -> None:
         """Said as it happens, and kept for the result."""
         self.history.incidents.append(text)
-        self.events.message(text)
+        self.progress.message(text)
 
     def _measure(self, step: int) -> None:
         metrics = evaluate(self.probabilities(self.split.X_test), self.split.y_test)
         delta = self.model.delta_value()
         point = CurvePoint.at(step, self.history.seconds, -self._smoothed_loss(), metrics, delta)
         self.history.curve.append(point)
-        self.events.measured(point)
+        self.progress.measured(point)
 
     def _smoothed_loss(self) -> float:
         steps = self.step - WINDOW * len(self.history.windows)
         return self.history.smoothed_loss(float(self.loop.loss_sum) / max(steps, 1), steps)
 
     def _save(self) -> None:
-        if self.checkpoint is not None:
-            save_checkpoint(self.checkpoint, self.variables, self.history.to_dict(), self.best)
+        if self.progress.checkpoint is not None:
+            save_checkpoint(self.progress.checkpoint, self.variables, self.history.to_dict(), self.best)
 
     def _recover(self) -> None:
         """A step failed and moved nothing: raise the jitter, soften the optimizer, or give up with a sentence."""
@@ -300,9 +287,10 @@ class Trainer:
         if not all(np.all(np.isfinite(variable.numpy())) for variable in self.model.trainable_variables):
             raise GpcnoiseError(f"a parameter is not a finite number {where}; try a smaller --learning-rate.")
         if not self._kernel_matrix_factorises():
-            self._raise_jitter()
+            jitter = raise_jitter(self.model, f"at step {self.step}")
+            self.incident(f"the kernel matrix is nearly singular {where}: jitter raised to {jitter:.0e}.")
         elif self.optimizer.soften():
-            self._incident(f"the natural-gradient step failed {where}: halving it.")
+            self.incident(f"the natural-gradient step failed {where}: halving it.")
         else:
             raise GpcnoiseError(
                 f"the loss is not a finite number {where}; try a smaller --learning-rate or --precision float64."
@@ -313,25 +301,3 @@ class Trainer:
             return bool(np.all(np.isfinite(self.model.kernel_cholesky().numpy())))
         except tf.errors.InvalidArgumentError:
             return False
-
-    def _raise_jitter(self) -> None:
-        jitter = 10 * float(self.model.jitter)
-        if jitter > LARGEST_JITTER:
-            raise GpcnoiseError(
-                f"the kernel matrix cannot be factorised at step {self.step} even with jitter {LARGEST_JITTER:g}; "
-                "try fewer inducing points or a smaller --learning-rate."
-            )
-        self.model.jitter.assign(jitter)
-        self._incident(f"the kernel matrix is nearly singular at step {self.step}: jitter raised to {jitter:.0e}.")
-
-    def _despite_jitter(self, predict: Callable[[], np.ndarray]) -> np.ndarray:
-        while True:
-            try:
-                result = predict()
-            except tf.errors.InvalidArgumentError as error:
-                if "Cholesky" not in str(error):
-                    raise
-                result = None
-            if result is not None and np.all(np.isfinite(result)):
-                return result
-            self._raise_jitter()

@@ -60,9 +60,9 @@ def test_a_saved_model_predicts_what_the_trained_one_did(
     from gpcnoise_cli.data import load_split
     from gpcnoise_cli.data.table import read_features
     from gpcnoise_cli.evaluation.metrics import evaluate
-    from gpcnoise_cli.models.store import load_model
+    from gpcnoise_cli.methods.trained_model import TrainedModel
 
-    model, split = load_model(run.path), load_split("file", path=str(tables.three), target="kind")
+    model, split = TrainedModel.load(run.path), load_split("file", path=str(tables.three), target="kind")
     assert evaluate(model.predict_scaled(split.X_test), split.y_test).nll == run.result["nll"]
     expected = model.predict_probabilities(read_features(tables.three, model.encoder))
     np.testing.assert_array_equal(printed(cli, run.path, tables.three).iloc[:, 1:].to_numpy(), expected)

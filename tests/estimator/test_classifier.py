@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from gpcnoise_cli import GPCNoiseClassifier
-from gpcnoise_cli.estimator import rounds
+from gpcnoise_cli.training import reuse as rounds
 
 QUICK = {"inducing": 8, "iterations": 30, "random_state": 0}
 # The checks that fit on little and take a second or so each; the slow test runs all of them.

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from gpflow.utilities import parameter_dict
 
-from gpcnoise_cli.data.split import Split, Table, make_split
 from gpcnoise_cli.likelihoods import build_likelihood
 from gpcnoise_cli.models.kernels import PerClass, build_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
@@ -90,20 +89,5 @@ def pair() -> Callable[..., Pair]:
             kernels, of_labels, points, num_latent_gps=num_latent, q_mu=q_mu, q_sqrt=q_sqrt, whiten=True, num_data=100
         )
         return Pair(fused, stock, (X, Y))
-
-    return build
-
-
-@pytest.fixture(scope="session")
-def split() -> Callable[..., Split]:
-    """A small set with class names and a scaling of its own: `split(classes=3)`."""
-
-    def build(classes: int = 3, rows: int = 40, d: int = 2) -> Split:
-        rng = np.random.default_rng(classes)
-        X = rng.normal(size=(rows, d)) * [10.0**j for j in range(d)] + 3.0
-        y = np.arange(rows) % classes
-        names = ("red", "green", "blue", "grey")[:classes]
-        table = Table(X, y, names, tuple(f"f{j}" for j in range(d)), "file")
-        return make_split("colours", table, protocol="clean", split=0)
 
     return build

@@ -16,6 +16,7 @@ from gpcnoise_cli.data.split import Split, Table, make_split
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.runtime import prepare
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
+from gpcnoise_cli.training.progress import Progress
 from gpcnoise_cli.training.trainer import Trainer
 
 
@@ -74,12 +75,12 @@ def config() -> Callable[..., TrainConfig]:
 
 @pytest.fixture(scope="session")
 def trainer() -> Callable[..., Trainer]:
-    """A trainer on a small set, listening to itself in `trainer.events`."""
+    """A trainer on a small set, with one listener that remembers."""
 
     def build(config: TrainConfig, data: Split, checkpoint: Path | None = None, **options: Any) -> Trainer:
         with precision_context(config.runtime.precision):
             model = build_model(config, data.X_train, data.num_classes)
-            return Trainer(config, model, data, events=Heard(), checkpoint=checkpoint, **options)
+            return Trainer(config, model, data, Progress([Heard()], checkpoint=checkpoint, **options))
 
     return build
 

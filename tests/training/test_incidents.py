@@ -17,7 +17,9 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.training import trainer as trainer_module
 from gpcnoise_cli.training.assessment import Assessment
-from gpcnoise_cli.training.trainer import History, Interrupted, Trainer
+from gpcnoise_cli.training.history import History
+from gpcnoise_cli.training.progress import Interrupted
+from gpcnoise_cli.training.trainer import Trainer
 
 CYCLES = (
     "optimizer=natgrad",
@@ -84,7 +86,7 @@ def test_a_loss_that_runs_away_is_met_at_the_best_state_with_smaller_steps(
     said = [text for text in run.history.incidents if "back to the best state" in text]
     assert len(said) == 1
     assert "with steps half as long" in said[0]
-    assert said[0] in run.events.messages
+    assert said[0] in run.progress.listeners[0].messages
     assert run.elbo() > 2 * run.history.bounds[0]
     assert float(run.schedule.scale) == pytest.approx(5e-7)
 
@@ -165,7 +167,7 @@ def test_a_run_that_changed_its_precision_resumes_bit_identical(
     whole, first = distrustful(tmp_path / "whole.npz"), distrustful(tmp_path / "cut.npz")
     whole.train()
     assert whole.history.precision == "float64"
-    first.stop_requested = lambda: first.step >= 20
+    first.progress.stop_requested = lambda: first.step >= 20
     with pytest.raises(Interrupted):
         first.train()
     second = distrustful(tmp_path / "cut.npz")

@@ -15,6 +15,7 @@ from gpcnoise_cli.config.schema import OptimizerConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.natgrad import NaturalOptimizer
 from gpcnoise_cli.training.optimizers import AdamOptimizer
@@ -87,7 +88,7 @@ def test_a_step_is_that_of_gpflow_where_the_bound_is_concave(
             stock.training_loss_closure(rows, compile=False), [(stock.q_mu, stock.q_sqrt)]
         )
         optimizer = natural(model, step_size)
-        loss = optimizer.step(*(tf.constant(array) for array in rows), LATE)
+        loss = optimizer.step(Minibatch(*(tf.constant(array) for array in rows), None), LATE)
         optimizer.settle()
         assert_allclose(loss, before, rtol=1e-10)
         assert_allclose(model.q_mu, stock.q_mu, rtol=1e-8, atol=1e-9)
@@ -192,7 +193,7 @@ def test_hyperparameters_get_the_gradients_of_the_bound(split: Callable[..., Spl
         loss = model.training_loss(rows)
     expected = tape.gradient(loss, moving)
     before = [variable.numpy() for variable in moving]
-    optimizer.step(*(tf.constant(array) for array in rows), tf.constant(WARM_UP, tf.int64))
+    optimizer.step(Minibatch(*(tf.constant(array) for array in rows), None), tf.constant(WARM_UP, tf.int64))
     for slot, slope in zip([*optimizer.slow.first, *optimizer.points.first], expected, strict=True):
         assert_allclose(slot, 0.1 * slope, rtol=1e-7, atol=1e-9)
     for variable, start, slope in zip(moving, before, expected, strict=True):

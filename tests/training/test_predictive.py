@@ -38,7 +38,7 @@ def test_training_raises_it_and_the_model_predicts(
     run.train()
     assert objective(run) > before + 2.0
     assert np.all(np.isfinite(run.probabilities(run.split.X_test)))
-    assert not run.events.messages
+    assert not run.progress.listeners[0].messages
 
 
 @pytest.mark.parametrize("mode", ["free", "optimal"])

@@ -17,10 +17,13 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.models.predict import LARGEST_JITTER
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training import trainer as trainer_module
 from gpcnoise_cli.training.batches import batch_indices
-from gpcnoise_cli.training.trainer import History, Interrupted, Trainer
+from gpcnoise_cli.training.history import History
+from gpcnoise_cli.training.progress import Interrupted
+from gpcnoise_cli.training.trainer import Trainer
 
 State = list[np.ndarray]
 
@@ -48,7 +51,7 @@ class Run:
         trainer.train()
         self.result = self.state()
         self.history = trainer.history
-        self.messages = list(trainer.events.messages)
+        self.messages = list(trainer.progress.listeners[0].messages)
 
     def state(self) -> State:
         return [variable.numpy() for variable in self.trainer.variables]
@@ -57,16 +60,16 @@ class Run:
         for variable, value in zip(self.trainer.variables, self.start, strict=True):
             variable.assign(value)
         self.trainer.history, self.trainer.best = History(precision=self.trainer.config.runtime.precision), []
-        self.trainer.stop_requested = lambda: False
-        self.trainer.events = type(self.trainer.events)()
-        self.trainer._steps_per_call = 1
+        self.trainer.progress.stop_requested = lambda: False
+        self.trainer.progress.listeners = [type(self.trainer.progress.listeners[0])()]
+        self.trainer.steps_per_call = 1
 
     def interrupt_at(self, step: int) -> None:
-        self.trainer.stop_requested = lambda: self.trainer.step >= step
+        self.trainer.progress.stop_requested = lambda: self.trainer.step >= step
         with pytest.raises(Interrupted) as caught:
             self.trainer.train()
         assert caught.value.step == self.trainer.step == step
-        self.trainer.stop_requested = lambda: False
+        self.trainer.progress.stop_requested = lambda: False
 
     def forget(self) -> None:
         """As after the end of the process: nothing is left but the file."""
@@ -105,7 +108,7 @@ def one_step_per_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def many_steps_per_call(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def manysteps_per_call(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(trainer_module, "SECONDS_PER_CALL", 1e9)
 
 
@@ -122,8 +125,8 @@ def test_one_step_per_call_makes_no_difference(run: Run) -> None:
     run.assert_ended_as_before()
 
 
-@pytest.mark.usefixtures("many_steps_per_call")
-def test_many_steps_per_call_make_no_difference(run: Run) -> None:
+@pytest.mark.usefixtures("manysteps_per_call")
+def test_manysteps_per_call_make_no_difference(run: Run) -> None:
     run.rewind()
     run.trainer.train()
     run.assert_ended_as_before()
@@ -169,14 +172,14 @@ def test_a_trainer_built_anew_starts_alike_and_ends_bit_identical_from_a_checkpo
 ) -> None:
     """What another process would do: model, loop and optimizer are new, and the file is all that is handed over."""
     data = split(3)
-    anew = trainer(run.trainer.config, data, run.trainer.checkpoint)
+    anew = trainer(run.trainer.config, data, run.trainer.progress.checkpoint)
     for ours, expected in zip(state_of(anew), run.start, strict=True):
         assert_array_equal(ours, expected)
     run.rewind()
     run.interrupt_at(13)
     anew.resume()
     anew.train()
-    assert anew.events.begun == [(13, 50)]
+    assert anew.progress.listeners[0].begun == [(13, 50)]
     for ours, expected in zip(state_of(anew), run.result, strict=True):
         assert_array_equal(ours, expected)
     assert without_times(anew.history) == without_times(run.history)
@@ -202,7 +205,7 @@ def measured(run: Run) -> Trainer:
 @pytest.mark.parametrize("run", ["adam"], indirect=True)
 def test_points_lie_at_the_multiples_and_at_the_end(measured: Trainer) -> None:
     assert [point.step for point in measured.history.curve] == [15, 30, 45, 50]
-    assert measured.events.points == measured.history.curve
+    assert measured.progress.listeners[0].points == measured.history.curve
 
 
 @pytest.mark.parametrize("run", ["adam"], indirect=True)
@@ -217,7 +220,7 @@ def test_points_hold_the_metrics_of_the_moment(measured: Trainer) -> None:
 
 @pytest.mark.parametrize("run", ["adam"], indirect=True)
 def test_progress_is_told_and_never_goes_back(measured: Trainer) -> None:
-    steps = measured.events.steps
+    steps = measured.progress.listeners[0].steps
     assert steps == sorted(set(steps))
     assert steps[-1] == 50
     assert measured.seconds_per_step > 0.0
@@ -267,7 +270,7 @@ def test_a_loss_that_is_no_number_stops_at_the_step_named_with_nothing_moved(
     assert failing.step == expected
     for variable, value in zip(failing.model.variables, before, strict=True):
         assert_array_equal(variable, value)
-    halvings = [text for text in failing.events.messages if "halving" in text]
+    halvings = [text for text in failing.progress.listeners[0].messages if "halving" in text]
     assert bool(halvings) == (overrides is NATURAL)
 
 
@@ -288,10 +291,10 @@ def test_a_singular_kernel_matrix_is_met_with_jitter_and_said(run: Run) -> None:
     trainer.model.jitter.assign(1e-17)
     trainer.schedule.end.assign(3)
     trainer.train()
-    raised = [text for text in trainer.events.messages if "jitter raised to" in text]
+    raised = [text for text in trainer.progress.listeners[0].messages if "jitter raised to" in text]
     assert raised
     assert "nearly singular at step 0" in raised[0]
-    assert 1e-17 < float(trainer.model.jitter) <= trainer_module.LARGEST_JITTER
+    assert 1e-17 < float(trainer.model.jitter) <= LARGEST_JITTER
     assert trainer.step == 3
     assert np.isfinite(trainer.elbo())
 
@@ -309,14 +312,14 @@ def test_a_kernel_matrix_beyond_help_ends_in_a_sentence(run: Run) -> None:
 def test_a_checkpoint_is_written_as_time_goes_by(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     run.rewind()
     monkeypatch.setattr(run.trainer.config.runtime, "checkpoint_seconds", 1e-9)
-    run.trainer.checkpoint.unlink(missing_ok=True)
+    run.trainer.progress.checkpoint.unlink(missing_ok=True)
     run.trainer.train()
-    assert run.trainer.checkpoint.exists()
+    assert run.trainer.progress.checkpoint.exists()
     run.assert_ended_as_before()
 
 
 @pytest.mark.parametrize("run", ["adam"], indirect=True)
 def test_a_damaged_checkpoint_stops_a_resume_in_a_sentence(run: Run) -> None:
-    run.trainer.checkpoint.write_bytes(b"PK\x03\x04 and then nothing")
+    run.trainer.progress.checkpoint.write_bytes(b"PK\x03\x04 and then nothing")
     with pytest.raises(GpcnoiseError, match=r"the checkpoint .*checkpoint\.npz is damaged"):
         run.trainer.resume()

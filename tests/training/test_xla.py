@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.models.build import build_model, precision_context
-from gpcnoise_cli.training.batches import batch_indices
+from gpcnoise_cli.training.batches import Minibatch, batch_indices
 from gpcnoise_cli.training.optimizers import build_optimizer
 from gpcnoise_cli.training.schedule import Schedule
 
@@ -28,7 +28,9 @@ def losses(likelihood: str, optimizer_name: str, *, compiled: bool) -> list[floa
 
         def step(number: tf.Tensor) -> tf.Tensor:
             rows = batch_indices(0, number, len(X), 16)
-            return optimizer.step(tf.gather(tf.constant(X), rows), tf.gather(tf.constant(Y), rows), number)
+            return optimizer.step(
+                Minibatch(tf.gather(tf.constant(X), rows), tf.gather(tf.constant(Y), rows), rows), number
+            )
 
         run = tf.function(step, jit_compile=compiled, autograph=False)
         return [float(run(tf.constant(number, tf.int64))) for number in range(STEPS)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import NONE, check_tracking
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
+from gpcnoise_cli.training.progress import Progress
 
 # How often the loss is noted; small models take hundreds of steps in that time.
 SECONDS_BETWEEN = 0.5
@@ -59,25 +60,23 @@ class Sink(Protocol):
 
 
 class Tracker(TrainingEvents):
-    """Passes every event on, and writes what it says to the sink, until the sink fails.
+    """Writes what the events say to the sink, until the sink fails, which `progress` is told.
 
     A resumed run repeats the steps between its checkpoint and its interruption and finds the same values there, so
     steps that are recorded already are passed over.
     """
 
-    def __init__(self, shown: TrainingEvents, sink: Sink, state: Callable[[], Mapping[str, float]]) -> None:
-        self.shown, self.sink, self.state = shown, sink, state
+    def __init__(self, progress: Progress, sink: Sink) -> None:
+        self.progress, self.sink = progress, sink
         self.trouble = ""  # why nothing is written any more
         self.recorded = -1
         self.began, self.first, self.noted = 0.0, -1, 0.0
 
     def started(self, step: int, iterations: int) -> None:
-        self.shown.started(step, iterations)
         with self.guarded():
             self.recorded = self.sink.last_step
 
     def progressed(self, step: int, iterations: int, loss: float) -> None:
-        self.shown.progressed(step, iterations, loss)
         now = time.monotonic()
         if self.first >= 0 and now - self.noted < SECONDS_BETWEEN:
             return
@@ -89,17 +88,12 @@ class Tracker(TrainingEvents):
         self.first = step
 
     def measured(self, point: CurvePoint) -> None:
-        self.shown.measured(point)
-        values = {"train/elbo": point.elbo, "test/acc": point.acc, "test/nll": point.nll}
-        if point.delta is not None:
-            values["model/delta"] = point.delta
+        known = {"train/elbo": point.elbo, "test/acc": point.acc, "test/nll": point.nll, "model/delta": point.delta}
+        values = {name: value for name, value in known.items() if value is not None}
         with self.guarded():
-            values |= self.state()
+            values |= {f"model/{name}": value for name, value in self.progress.state().items()}
         self._write(point.step, values)
         self.began, self.first = time.monotonic(), point.step  # without the time of the measurement
-
-    def message(self, text: str) -> None:
-        self.shown.message(text)
 
     def finished(self, result: Mapping[str, Any], folder: RunFolder) -> None:
         with self.guarded():
@@ -114,7 +108,7 @@ class Tracker(TrainingEvents):
             if self.trouble:
                 return
             self.trouble = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            self.shown.message(f"tracking failed and is left off from here on; the training goes on ({self.trouble}).")
+            self.progress.message(f"tracking failed and is left off from here on; the training goes on ({self.trouble}).")
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
         if self.trouble or step <= self.recorded:
@@ -125,14 +119,15 @@ class Tracker(TrainingEvents):
 
 @contextmanager
 def tracked(
-    config: TrainConfig, folder: RunFolder, model: Any, events: TrainingEvents, place: Place | None = None
+    config: TrainConfig, folder: RunFolder, progress: Progress, place: Place | None = None
 ) -> Iterator[Tracker | None]:
-    """The listener that follows a run and passes its events on; None with tracking off."""
+    """The listener that follows a run, added to those of `progress`; None with tracking off."""
     if config.tracking == NONE:
         yield None
         return
     check_tracking(config.tracking)
-    tracker = Tracker(events, _Absent(), lambda: kernel_state(model))
+    tracker = Tracker(progress, _Absent())
+    progress.listeners.append(tracker)
     with tracker.guarded():
         tracker.sink = _open(config, folder, place or Place.of_run(folder))
     ended = "failed"
@@ -167,21 +162,3 @@ class _Absent:
     def finish(self, result: Mapping[str, Any], folder: RunFolder) -> None: ...
 
     def close(self, ended: str) -> None: ...
-
-
-def kernel_state(model: Any) -> dict[str, float]:
-    """Lengthscales (with ARD their mean) and variances of the kernel's parts; of one kernel per class, the means."""
-    found: dict[str, list[float]] = {}
-    for kernel in _with_lengthscales(model.kernel):
-        name = type(kernel).__name__.lower()
-        found.setdefault(f"model/lengthscale_{name}", []).append(float(np.mean(kernel.lengthscales.numpy())))
-        found.setdefault(f"model/variance_{name}", []).append(float(kernel.variance.numpy()))
-    return {name: float(np.mean(values)) for name, values in found.items()}
-
-
-def _with_lengthscales(kernel: Any) -> Iterator[Any]:
-    if hasattr(kernel, "kernels"):
-        for part in kernel.kernels:
-            yield from _with_lengthscales(part)
-    elif hasattr(kernel, "lengthscales"):
-        yield kernel

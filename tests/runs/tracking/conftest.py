@@ -33,7 +33,7 @@ def messages() -> Messages:
 def train(tmp_path: Path) -> Train:
     """`train(folder, "tracking=...", stop_after=30)`; the second call with the same folder resumes."""
     from gpcnoise_cli.runs.train import run_training
-    from gpcnoise_cli.training.trainer import Interrupted
+    from gpcnoise_cli.training.progress import Interrupted
 
     def run(name: str, *overrides: str, stop_after: int | None = None, **more: Any) -> dict[str, Any]:
         config = compose([*SMALL, f"out='{tmp_path / name}'", *overrides])

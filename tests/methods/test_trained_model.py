@@ -18,13 +18,19 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.likelihoods import LIKELIHOODS
+from gpcnoise_cli.methods.svgp import SVGPClassifier, model_of
+from gpcnoise_cli.methods.trained_model import DESCRIPTION, PARAMETERS, TrainedModel
 from gpcnoise_cli.models.build import build_model, precision_context
-from gpcnoise_cli.models.store import DESCRIPTION, PARAMETERS, load_model, save_model
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.runtime import versions
 
 
 def config_for(likelihood: str, precision: str = "mixed", *more: str) -> TrainConfig:
     return compose([f"likelihood={likelihood}", f"runtime.precision={precision}", "inducing=6", *more])
+
+
+def save(folder: Path, config: TrainConfig, model: FusedSVGP, data: Split) -> None:
+    TrainedModel.of(config, SVGPClassifier(config, lambda: model), data).save(folder)
 
 
 def shaken(model: FusedSVGP) -> FusedSVGP:
@@ -42,7 +48,7 @@ def shaken(model: FusedSVGP) -> FusedSVGP:
 def saved(split: Callable[..., Split], tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("run")
     config, data = config_for("probit"), split(3)
-    save_model(folder, config, shaken(build_model(config, data.X_train, 3)), data, {"gpcnoise": "test"})
+    save(folder, config, shaken(build_model(config, data.X_train, 3)), data)
     return folder
 
 
@@ -63,16 +69,16 @@ def test_a_loaded_model_is_the_saved_one_to_the_last_bit(
     with precision_context(precision):
         model = shaken(build_model(config, data.X_train, classes))
         expected = model.likelihood.predict_probabilities(*model.marginals(tf.constant(data.X_test)))
-    save_model(tmp_path, config, model, data, {})
-    loaded = load_model(tmp_path)
+    save(tmp_path, config, model, data)
+    loaded = TrainedModel.load(tmp_path)
     assert loaded.config == config
-    assert [v.dtype for v in loaded.model.variables] == [v.dtype for v in model.variables]
-    for ours, theirs in zip(loaded.model.variables, model.variables, strict=True):
+    assert [v.dtype for v in model_of(loaded).variables] == [v.dtype for v in model.variables]
+    for ours, theirs in zip(model_of(loaded).variables, model.variables, strict=True):
         assert_array_equal(ours, theirs)
     with precision_context(precision):
-        found = loaded.model.likelihood.predict_probabilities(*loaded.model.marginals(tf.constant(data.X_test)))
+        found = model_of(loaded).likelihood.predict_probabilities(*model_of(loaded).marginals(tf.constant(data.X_test)))
     assert_array_equal(found, expected)
-    assert loaded.model.num_data == data.n_train
+    assert model_of(loaded).num_data == data.n_train
     assert loaded.class_names == data.class_names
 
 
@@ -82,8 +88,8 @@ def test_a_loaded_model_is_the_saved_one_to_the_last_bit(
 def test_every_kind_of_kernel_comes_back(split: Callable[..., Split], tmp_path: Path, more: tuple[str, ...]) -> None:
     config, data = config_for("softmax", "mixed", *more), split(3)
     model = shaken(build_model(config, data.X_train, 3))
-    save_model(tmp_path, config, model, data, {})
-    for ours, theirs in zip(load_model(tmp_path).model.variables, model.variables, strict=True):
+    save(tmp_path, config, model, data)
+    for ours, theirs in zip(model_of(TrainedModel.load(tmp_path)).variables, model.variables, strict=True):
         assert_array_equal(ours, theirs)
 
 
@@ -96,9 +102,9 @@ def test_raw_rows_are_scaled_and_predicted_as_in_training(
     with precision_context(precision):
         model = shaken(build_model(config, data.X_train, 3))
         expected = model.likelihood.predict_probabilities(*model.marginals(tf.constant(data.X_test)))
-    save_model(tmp_path, config, model, data, {})
+    save(tmp_path, config, model, data)
     raw = data.X_test * data.scaler.scale + data.scaler.mean
-    first, second = (load_model(tmp_path).predict_probabilities(raw) for _ in range(2))
+    first, second = (TrainedModel.load(tmp_path).predict_probabilities(raw) for _ in range(2))
     assert_array_equal(first, second)
     np.testing.assert_allclose(first, expected, atol=2e-6)
 
@@ -114,7 +120,7 @@ def test_the_files_hold_no_pickle_and_say_what_is_in_them(saved: Path) -> None:
     assert description["class_names"] == ["red", "green", "blue"]
     assert description["parameters"]["jitter"] == pytest.approx(3e-6)
     assert 0.0 < description["parameters"]["delta"] < 2 / 3
-    assert description["versions"] == {"gpcnoise": "test"}
+    assert description["versions"] == versions()
     assert sorted(path.name for path in saved.iterdir()) == [DESCRIPTION, PARAMETERS]
 
 
@@ -123,7 +129,7 @@ def test_a_file_cut_short_is_refused(copy: Path) -> None:
     for keep in (0, 10, len(content) // 2, len(content) - 1):
         (copy / PARAMETERS).write_bytes(content[:keep])
         with pytest.raises(GpcnoiseError, match=r"is damaged: model\.npz does not have the recorded sha256"):
-            load_model(copy)
+            TrainedModel.load(copy)
 
 
 def test_a_single_changed_byte_is_noticed(copy: Path) -> None:
@@ -131,28 +137,28 @@ def test_a_single_changed_byte_is_noticed(copy: Path) -> None:
     content[len(content) // 3] ^= 1
     (copy / PARAMETERS).write_bytes(content)
     with pytest.raises(GpcnoiseError, match="recorded sha256; train it again or restore it from a copy"):
-        load_model(copy)
+        TrainedModel.load(copy)
 
 
 @pytest.mark.parametrize("missing", [PARAMETERS, DESCRIPTION])
 def test_a_missing_file_is_named(copy: Path, missing: str) -> None:
     (copy / missing).unlink()
     with pytest.raises(GpcnoiseError, match=rf"holds no finished model \({missing} is missing\)"):
-        load_model(copy)
+        TrainedModel.load(copy)
 
 
 def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "absent", tmp_path / "file"):
         with pytest.raises(GpcnoiseError, match=folder.name):
-            load_model(folder)
+            TrainedModel.load(folder)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"format": 99}', "\x00\xff"])
 def test_a_description_that_is_none_is_refused(copy: Path, text: str) -> None:
     (copy / DESCRIPTION).write_bytes(text.encode("latin-1"))
     with pytest.raises(GpcnoiseError, match="is damaged"):
-        load_model(copy)
+        TrainedModel.load(copy)
 
 
 @pytest.mark.parametrize("key", ["sha256", "config", "d", "n_train", "num_classes", "class_names", "scaler", "encoder"])
@@ -161,7 +167,7 @@ def test_a_description_that_lacks_something_is_refused(copy: Path, key: str) -> 
     del description[key]
     (copy / DESCRIPTION).write_text(json.dumps(description))
     with pytest.raises(GpcnoiseError, match="is damaged"):
-        load_model(copy)
+        TrainedModel.load(copy)
 
 
 @pytest.mark.parametrize(
@@ -179,7 +185,7 @@ def test_a_description_of_another_model_is_refused(copy: Path, change: dict) -> 
     merge(description, change)
     (copy / DESCRIPTION).write_text(json.dumps(description))
     with pytest.raises(GpcnoiseError, match="is damaged"):
-        load_model(copy)
+        TrainedModel.load(copy)
 
 
 def test_a_configuration_that_is_not_valid_is_refused(copy: Path) -> None:
@@ -187,4 +193,4 @@ def test_a_configuration_that_is_not_valid_is_refused(copy: Path) -> None:
     description["config"]["likelihood"]["name"] = "cauchit"
     (copy / DESCRIPTION).write_text(json.dumps(description))
     with pytest.raises(GpcnoiseError, match="cauchit"):
-        load_model(copy)
+        TrainedModel.load(copy)

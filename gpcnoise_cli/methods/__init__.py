@@ -1,0 +1,1 @@
+"""What can be trained: a registry of methods, and one file for each."""

@@ -1,0 +1,65 @@
+"""The methods by name. Read for help and completion, so nothing heavy is imported until a method is loaded.
+
+A new method is one file, one line here and one file in `conf/method`.
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from gpcnoise_cli.errors import unknown_choice
+from gpcnoise_cli.likelihoods.registry import likelihood_spec
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.config.schema import TrainConfig
+    from gpcnoise_cli.methods.base import Method
+
+SVGP = "svgp"
+
+
+@dataclass(frozen=True)
+class MethodSpec:
+    """What is known of a method before it is loaded."""
+
+    name: str
+    label: str | None
+    """The column of tables; None where the likelihood names it."""
+    summary: str
+    module: str
+    binary: bool = True
+    multiclass: bool = True
+
+    def load(self) -> Method:
+        return cast("Method", importlib.import_module(self.module).METHOD)
+
+
+METHODS: dict[str, MethodSpec] = {
+    spec.name: spec
+    for spec in (
+        MethodSpec(SVGP, None, "the paper's sparse variational GP, with a choice of likelihood", f"{__package__}.svgp"),
+        MethodSpec("selu", "Selu", "a self-normalising network (Klambauer et al., 2017)", f"{__package__}.selu"),
+    )
+}
+
+
+def method_spec(name: str) -> MethodSpec:
+    """The entry for `name`, or a usage error that lists the names there are."""
+    if name not in METHODS:
+        raise unknown_choice("method", name, METHODS)
+    return METHODS[name]
+
+
+def method_of(config: TrainConfig) -> Method:
+    return method_spec(config.method.name).load()
+
+
+def variant_of(config: TrainConfig) -> str:
+    """What is trained, in one word: the likelihood of an SVGP, or the name of another method."""
+    return config.likelihood.name if config.method.name == SVGP else config.method.name
+
+
+def label_of(config: TrainConfig) -> str:
+    """What tables call it."""
+    return method_spec(config.method.name).label or likelihood_spec(config.likelihood.name).label
