@@ -135,11 +135,9 @@ def _readable(model: FusedSVGP) -> dict[str, Any]:
 
 
 def _config(stored: dict[str, Any], folder: Path) -> TrainConfig:
-    import yaml
+    from gpcnoise_cli.config.compose import from_dict
 
-    from gpcnoise_cli.config.compose import from_yaml
-
-    return from_yaml(yaml.safe_dump(stored), origin=f"the configuration in {folder / DESCRIPTION}")
+    return from_dict(stored, origin=f"the configuration in {folder / DESCRIPTION}")
 
 
 def _read(folder: Path) -> tuple[dict[str, Any], bytes]:

@@ -10,7 +10,7 @@ from gpcnoise_cli.errors import UsageError
 SLIPS = {
     "likelihood=sofmax": "unknown likelihood 'sofmax'; did you mean 'softmax'?",
     "dataset=magik": "did you mean 'magic'?",
-    "experiment=quick": "unknown preset 'quick'; choose from: fast, paper.",
+    "preset=quick": "unknown preset 'quick'; choose from: fast, paper.",
     "likelihood=": "unknown likelihood ''",
     "dataset={name: x}": "unknown dataset",
     "optimizer.lr=3": "unknown key 'optimizer.lr'; did you mean optimizer.learning_rate?",
@@ -39,7 +39,10 @@ SLIPS = {
     "+inducing=3": "write inducing=3 without the plus sign",
     "~inducing": "takes a key away",
     "kernel@other=rbf": "moves a group with '@'",
-    "preset=paper": "write experiment=CHOICE or --preset CHOICE",
+    "experiment=paper": "unknown key 'experiment'; did you mean preset?",
+    "method=svpg": "unknown method 'svpg'; did you mean 'svgp'?",
+    "method.name=svgp": "write method=CHOICE or --method CHOICE",
+    "method.settings.width=3": "unknown key 'method.settings.width'",
     "likelihood.name=step": "write likelihood=CHOICE or --likelihood CHOICE",
 }
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from gpcnoise_cli.config.compose import compose
-from gpcnoise_cli.config.groups import conf_dir
-from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.cell import digest_of
-from gpcnoise_cli.grid.grid import Grid, parse_names, parse_numbers, take_shard
-from gpcnoise_cli.grid.uci import ledger_for
+from gpcnoise_cli.grid.request import parse_names, parse_numbers, take_shard
+from gpcnoise_cli.grid.uci import Grid, ledger_for
 
 ALL = ("step", "probit", "logit", "softmax")
 
@@ -45,14 +42,8 @@ def test_cheapest_first_within_a_split() -> None:
 
 def test_a_cell_has_the_configuration_that_train_would_compose() -> None:
     cells = grid(datasets=("waveform", "letter"), likelihoods=("softmax",), splits=(3,)).cells()
-    asked = ["dataset=letter", "likelihood=softmax", "experiment=paper", "protocol=paper", "kernel=rbf", "split=3"]
+    asked = ["dataset=letter", "likelihood=softmax", "preset=paper", "protocol=paper", "kernel=rbf", "split=3"]
     assert digest_of(compose(asked)) in [cell.digest for cell in cells]
-
-
-def test_a_set_is_nothing_but_its_name() -> None:
-    """Cells are made by replacing the name instead of composing for each set; this is why they may."""
-    for name in UCI_NAMES:
-        assert yaml.safe_load((conf_dir() / "dataset" / f"{name}.yaml").read_text()) == {"name": name}
 
 
 def test_shards_divide_the_grid_and_nothing_is_left_over() -> None:

@@ -20,7 +20,7 @@ Cli = Callable[..., Any]
 OVERRIDES = st.fixed_dictionaries(
     {},
     optional={
-        "experiment": st.sampled_from(["fast", "paper"]),
+        "preset": st.sampled_from(["fast", "paper"]),
         "likelihood": st.sampled_from(["step", "softmax"]),
         "kernel": st.sampled_from(["rbf", "matern52+rbf"]),
         "optimizer": st.sampled_from(["adam", "natgrad"]),
@@ -60,7 +60,7 @@ def test_a_file_of_ones_own_with_an_awkward_name(cli: Cli) -> None:
 
 
 def test_a_configuration_older_than_a_setting_is_completed() -> None:
-    stored = json.loads(json.dumps(stored_config(compose(["experiment=paper"]))))
+    stored = json.loads(json.dumps(stored_config(compose(["preset=paper"]))))
     del stored["optimizer"]["inducing_rate_factor"]
     command = repeat_cell(stored, uci=True)
     assert command is not None

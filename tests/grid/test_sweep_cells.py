@@ -45,6 +45,10 @@ def test_nothing_swept_is_one_cell_and_a_quoted_list_is_one_value(
         ("likelihood=step,sofmax", "did you mean 'softmax'"),
         ("inducing", "KEY=VALUE"),
         ("seed=range(0,100000)", "more than 10000"),
+        ("seed=range(0,100000000000)", "100000000000 cells, more than 10000"),  # which no memory would hold
+        ("seed=shuffle(range(0,100000000000))", "more than 10000"),
+        ("seed=range(0,10,0)", "has no end"),
+        ("optimizer.learning_rate=range(0,inf)", "has no end"),
         ("kernel=glob(none*)", "names no value"),
         ("nonsense=1,2", "unknown key 'nonsense'"),
     ],
