@@ -172,6 +172,7 @@ def _print_plan(
 ) -> None:
     from gpcnoise_cli.cli.campaign import describe_estimates, duration, number_of_workers
     from gpcnoise_cli.grid.ledger import State
+    from gpcnoise_cli.methods.registry import variant_of
 
     to_do = plan.to_do(retry_failed)
     count = {state.value: len(plan.in_state(state)) for state in (State.DONE, State.OPEN, State.FAILED)}
@@ -185,7 +186,7 @@ def _print_plan(
         entry = plan.entries[cell]
         estimate = estimator.estimate(cell) if cell in to_do else None
         time = (duration(estimate.seconds), estimate.basis) if estimate else (None, (entry.record or {}).get("reason"))
-        rows.append((cell.config.dataset.name, cell.column, cell.config.split, entry.state.value, *time))
+        rows.append((cell.config.dataset.name, variant_of(cell.config), cell.config.split, entry.state.value, *time))
     print_table(("set", "method", "split", "state", "time", "by"), rows)
     basis = ", ".join(f"{number} by {name}" for name, number in forecast["basis"].items())
     say(

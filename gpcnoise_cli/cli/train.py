@@ -90,17 +90,19 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
 
 
 def _print_result(result: dict[str, Any]) -> None:
+    label = result.get("label") or result["method"]  # a run made before there were other methods has no label
+    model = f" ({result['likelihood']}, {trained_by(result)})" if "likelihood" in result else ""
     title = (
-        f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {result['dataset']} "
+        f"{label}{model} on {result['dataset']} "
         f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
         f"{result['n_train']} training rows, {result['n_test']} {result.get('scored_on', 'test rows')}, "
         f"d = {result['d']}, {result['classes']} classes"
     )
-    is_bound = result["elbo"] is not None
+    is_bound = result.get("elbo") is not None
     row = [
         *score_cells(result, _SCORES),
-        score(result["elbo"] if is_bound else result["objective_value"], 1),
-        score(result["delta"], 4),
+        score(result["elbo"] if is_bound else result.get("objective_value"), 1),
+        score(result.get("delta"), 4),
         str(result["steps"]),
         score(result["train_seconds"], 1),
     ]

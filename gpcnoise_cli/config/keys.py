@@ -89,7 +89,7 @@ def nearest_keys(key: str, method: str = SVGP) -> list[str]:
     exact = [_ALIASES[leaf]] if leaf in _ALIASES else [name for name in known if _leaf(name) == leaf]
     if exact:
         return exact
-    scores = {name: max(_likeness(key, name), _likeness(leaf, _leaf(name))) for name in known}
+    scores = {name: _likeness(key, name) for name in known}
     # Only what is about as good as the best: two far-fetched guesses would drown the right one.
     enough = max(0.6, max(scores.values()) - 0.1)
     return sorted((name for name in known if scores[name] >= enough), key=lambda name: -scores[name])[:3]
@@ -99,5 +99,11 @@ def _leaf(key: str) -> str:
     return key.rpartition(".")[2]
 
 
-def _likeness(one: str, other: str) -> float:
-    return difflib.SequenceMatcher(None, one, other).ratio()
+def _likeness(key: str, name: str) -> float:
+    def ratio(one: str, other: str) -> float:
+        return difflib.SequenceMatcher(None, one, other).ratio()
+
+    last = ratio(_leaf(key), _leaf(name))
+    # What all keys of a section have in common says nothing about which of them is meant.
+    same_section = key.rpartition(".")[0] == name.rpartition(".")[0]
+    return last if same_section else max(last, ratio(key, name))

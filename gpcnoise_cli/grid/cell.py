@@ -16,6 +16,7 @@ from typing import Any
 from gpcnoise_cli.config.compose import from_dict
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.methods.registry import variant_of
 
 # Where a run writes, on what it runs, how often it saves and who follows it: none of it is part of what was asked.
 NEUTRAL_KEYS = frozenset({"out", "runtime.threads", "runtime.device", "runtime.checkpoint_seconds", "tracking"})
@@ -44,15 +45,9 @@ class Cell:
         return cls.of(stored["name"], config, stored["departures"])
 
     @property
-    def column(self) -> str:
-        """What is compared on each data set: the likelihood, or a method that has none."""
-        method = self.config.method.name
-        return self.config.likelihood.name if method == SVGP else method
-
-    @property
     def label(self) -> str:
         """For people: what distinguishes this cell from its neighbours."""
-        return f"{self.config.dataset.name} {self.column} split {self.config.split}"
+        return f"{self.config.dataset.name} {variant_of(self.config)} split {self.config.split}"
 
 
 def settings_of(config: TrainConfig) -> dict[str, Any]:

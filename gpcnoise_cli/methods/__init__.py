@@ -1,1 +1,1 @@
-"""What can be trained: the registry, the paper's sparse variational Gaussian process, one file per further method."""
+"""What can be trained: a registry of methods, and one file for each."""

@@ -55,6 +55,19 @@ def test_sets_that_are_not_here_are_reported_and_left_out(cli: Cli) -> None:
     assert stdout.splitlines()[0].split() == ["set", "method", "split", "state", "time", "by"]
 
 
+def test_another_method_is_one_cell_per_set_that_it_can_do(cli: Cli, another_method: str) -> None:
+    found = plan(
+        cli, "--methods", "svgp,forest", "--likelihoods", "step", "--datasets", "waveform,twonorm", "--splits", "0"
+    )
+    assert sorted(cell["name"] for cell in found["cells"]) == [
+        "paper/rbf/twonorm/step/split-00",
+        "paper/rbf/waveform/forest/split-00",
+        "paper/rbf/waveform/step/split-00",
+    ]
+    asked = ["--methods", "forest", "--datasets", "waveform", "--splits", "0", "method.settings.trees=7"]
+    assert plan(cli, *asked)["folder"] == "results/uci-trees-7"
+
+
 def test_done_failed_and_foreign_cells_are_told_apart(cli: Cli) -> None:
     def cell(likelihood: str, *more: str) -> Cell:
         overrides = ["preset=paper", "dataset=twonorm", f"likelihood={likelihood}", "protocol=paper", *more]

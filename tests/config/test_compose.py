@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
-from gpcnoise_cli.config.compose import compose, from_yaml, to_yaml
+from gpcnoise_cli.config.compose import compose, from_dict, from_yaml, to_yaml
+from gpcnoise_cli.config.schema import MethodConfig
 from gpcnoise_cli.errors import UsageError
 
 
@@ -99,6 +101,27 @@ def test_saved_configuration_comes_back() -> None:
     config = compose(["preset=paper", "likelihood=logit", "out='runs/δ'"])
     config.dataset.name, config.dataset.path, config.dataset.target = "file", path, "klass: ja\n"
     assert from_yaml(to_yaml(config)) == config
+
+
+def test_a_method_brings_typed_settings(another_method: str) -> None:
+    defaults = {"trees": 50, "rate": 0.01, "widths": [8, 4], "deep": False}
+    assert compose(["method=forest"]).method == MethodConfig("forest", defaults)
+    asked = ["method.settings.rate=1", "method=forest", "method.settings.deep=true", "method.settings.widths=[9]"]
+    config = compose(asked)
+    assert config.method.settings == {"trees": 50, "rate": 1.0, "widths": [9], "deep": True}
+    assert isinstance(config.method.settings["rate"], float)
+    assert from_yaml(to_yaml(config)) == config
+
+
+def test_a_saved_method_is_checked_and_completed(another_method: str) -> None:
+    stored = dataclasses.asdict(compose(["method=forest", "method.settings.trees=9"]))
+    del stored["method"]["settings"]["rate"]
+    assert from_dict(stored).method.settings == {"trees": 9, "rate": 0.01, "widths": [8, 4], "deep": False}
+    for wrong in ({"trees": "many"}, {"leaves": 3}):
+        with pytest.raises(UsageError, match=r"^the run is not a valid configuration: "):
+            from_dict({**stored, "method": {"name": "forest", "settings": wrong}}, origin="the run")
+    with pytest.raises(UsageError, match=r"method.name must be forest or svgp, not 'forst' \(did you mean forest\?\)"):
+        from_dict({**stored, "method": {"name": "forst"}})
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "inducing: many", "inducign: 3", "preset: quick"])

@@ -63,3 +63,19 @@ def test_a_slip_gets_one_sentence(text: str) -> None:
 )
 def test_what_hydra_understands_is_let_through(text: str) -> None:
     check_overrides([text])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["method=forest", "method.settings.trees=many"], "method.settings.trees must be a whole number, not 'many'."),
+        (["method=forest", "method.settings.rate=null"], "method.settings.rate must be a number, not null."),
+        (["method.settings.tree=3", "method=forest"], "did you mean method.settings.trees?"),
+        (["method.settings.trees=3"], "method.settings.trees belongs to method=forest, but the method is svgp"),
+        (["method=forrest"], "unknown method 'forrest'; did you mean 'forest'?"),
+    ],
+)
+def test_a_slip_in_the_settings_of_a_method(another_method: str, overrides: list[str], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_overrides(overrides)
+    assert words in str(caught.value)
