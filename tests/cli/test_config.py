@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -137,6 +140,16 @@ def test_shell_completion_offers_the_choices(
     code, stdout, _ = cli()
     assert code == 0
     assert stdout.split() == choices(group)
+
+
+def test_shell_completion_imports_nothing_heavy() -> None:
+    program = "import sys; from gpcnoise_cli.cli.main import main; main([]); "
+    program += "sys.exit(any(name in sys.modules for name in ('tensorflow', 'hydra', 'omegaconf', 'numpy')))"
+    words = {"_GPCNOISE_COMPLETE": "complete_bash", "COMP_WORDS": "gpcnoise config --precision ", "COMP_CWORD": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **words}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["float32", "float64", "mixed"])
 
 
 def test_a_command_may_not_declare_a_training_option_again() -> None:
