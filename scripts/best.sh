@@ -13,5 +13,6 @@ import sys
 with open(sys.argv[1], encoding="utf-8") as lines:
     results = [json.loads(line) for line in lines if line.strip()]
 for one in sorted(results, key=lambda result: result["nll"]):
-    print(f"{one['nll']:.4f}  {one['acc']:6.2f}%  {one['dataset']} {one['method']} split {one['split']}  {one['run_dir']}")
+    label = one.get("label") or one["method"]
+    print(f"{one['nll']:.4f}  {one['acc']:6.2f}%  {one['dataset']} {label} split {one['split']}  {one['run_dir']}")
 PYTHON

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -52,6 +54,21 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
         return Outcome(code, *capsys.readouterr())
 
     return call
+
+
+@pytest.fixture
+def another_method(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A method with settings of its own, for more than two classes only: one yaml and one registry line."""
+    from gpcnoise_cli.config import groups
+    from gpcnoise_cli.methods.registry import METHODS
+
+    name = "forest"
+    shutil.copytree(groups.conf_dir(), tmp_path / "package" / "conf")
+    text = "name: forest\nsettings:\n  trees: 50\n  rate: 1e-2\n  widths: [8, 4]\n  deep: false\n"
+    (tmp_path / "package" / "conf" / "method" / f"{name}.yaml").write_text(text)
+    monkeypatch.setattr(groups, "_PACKAGE", tmp_path / "package")
+    monkeypatch.setitem(METHODS, name, dataclasses.replace(METHODS["svgp"], name=name, label="Forest", binary=False))
+    return name
 
 
 @pytest.fixture(scope="session")

@@ -55,7 +55,7 @@ class Case:
         """The paper's settings at this size."""
         return compose(
             [
-                "experiment=paper",
+                "preset=paper",
                 f"likelihood={self.likelihood}",
                 f"kernel.ard={self.ard}",
                 f"kernel.shared={self.shared}",

@@ -50,7 +50,7 @@ class Request:
     def config(self, dataset: str, preset: str) -> TrainConfig:
         return compose(
             [
-                f"experiment={preset}",
+                f"preset={preset}",
                 f"dataset={dataset}",
                 f"protocol={self.protocol}",
                 f"likelihood={self.likelihood}",

@@ -176,7 +176,7 @@ def command(
         measure_command,
     )
     from gpcnoise_cli.bench.gpytorch_client import find_gpytorch
-    from gpcnoise_cli.grid.grid import parse_names
+    from gpcnoise_cli.grid.request import parse_names
 
     if kept and fresh:
         raise UsageError("--kept measures nothing and --fresh measures everything; choose one of them.")

@@ -82,6 +82,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Before anything imports TensorFlow: its C++ start-up notices are not messages of this program.
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     arguments, debug = _take_debug(list(sys.argv[1:] if argv is None else argv))
+    if sys.platform == "win32":
+        return _report("gpcnoise runs on Linux and macOS only; on Windows, install it in WSL.", 1, debug=False)
     try:
         result = app(arguments, prog_name="gpcnoise", standalone_mode=False)
         sys.stdout.flush()

@@ -27,20 +27,20 @@ class PlainProgress(TrainingEvents):
 
     def __init__(self) -> None:
         self.console = stderr()
-        self.began, self.first, self.end = time.monotonic(), 0, 0
+        self.began, self.first, self.end, self.loss = time.monotonic(), 0, 0, float("nan")
 
     def started(self, step: int, iterations: int) -> None:
         self.began, self.first, self.end = time.monotonic(), step, iterations
         self.console.print(f"training: steps {step} to {iterations}")
 
     def progressed(self, step: int, iterations: int, loss: float) -> None:
-        self.end = iterations
+        self.end, self.loss = iterations, loss
 
     def measured(self, point: CurvePoint) -> None:
         rate = (point.step - self.first) / max(time.monotonic() - self.began, 1e-9)
         left = (self.end - point.step) / max(rate, 1e-9)
         self.console.print(
-            f"step {point.step}/{self.end}  loss {-point.elbo:.5g}  acc {point.acc:.2f}%  nll {point.nll:.4f}  "
+            f"step {point.step}/{self.end}  loss {self.loss if point.elbo is None else -point.elbo:.5g}  acc {point.acc:.2f}%  nll {point.nll:.4f}  "
             f"{rate:.1f} step/s  {left:.0f} s left"
         )
 

@@ -12,8 +12,10 @@ from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFa
 from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.config.groups import choices
+from gpcnoise_cli.config.options import OPTIONS
 from gpcnoise_cli.data.registry import UCI_NAMES
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import UsageError, unknown_choice
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec
 
 if TYPE_CHECKING:
     from gpcnoise_cli.grid.campaign import Report
@@ -29,16 +31,7 @@ app = typer.Typer(
 )
 
 # Coordinates of the grid: each has its option, and an override would file results under a wrong name.
-_COORDINATES = {
-    "experiment": "--preset",
-    "dataset": "--datasets",
-    "likelihood": "--likelihoods",
-    "kernel": "--kernel",
-    "protocol": "--protocol",
-    "split": "--splits",
-    "iterations": "--iterations",
-    "out": "--results",
-}
+_COORDINATES = {option.key: option.grid for option in OPTIONS if option.grid is not None}
 
 _GRID = "Grid"
 
@@ -66,7 +59,7 @@ def uci(
     ] = "rbf",
     preset: Annotated[
         str,
-        _option("--preset", help="paper (to the letter, 10000 steps) or fast.", autocompletion=_choices("experiment")),
+        _option("--preset", help="paper (to the letter, 10000 steps) or fast.", autocompletion=_choices("preset")),
     ] = "paper",
     protocol: Annotated[str, _option("--protocol", help="paper (row number as a feature) or clean.")] = "paper",
     datasets: Annotated[
@@ -76,11 +69,17 @@ def uci(
     likelihoods: Annotated[
         str | None,
         _option(
-            "--likelihoods",
-            help="Of step, probit, logit, softmax. Default: all.",
-            autocompletion=_choices("likelihood"),
+            "--likelihoods", help=f"Of {', '.join(LIKELIHOODS)}. Default: all.", autocompletion=_choices("likelihood")
         ),
     ] = None,
+    methods: Annotated[
+        str,
+        _option(
+            "--methods",
+            help=f"Of {', '.join(choices('method'))}; --likelihoods is about svgp.",
+            autocompletion=_choices("method"),
+        ),
+    ] = "svgp",
     splits: Annotated[str, _option("--splits", help="Numbers and ranges, such as 0-9 or 0,2,5-7.")] = "0-9",
     all_likelihoods: Annotated[
         bool, _option("--all-likelihoods", help="GPCsm on binary sets too, where the paper prints NA.")
@@ -108,10 +107,9 @@ def uci(
     """
     from gpcnoise_cli.config.quoting import assign
     from gpcnoise_cli.grid.cost import Estimator
-    from gpcnoise_cli.grid.grid import Grid, parse_names, parse_numbers, take_shard
     from gpcnoise_cli.grid.plan import Plan
-    from gpcnoise_cli.grid.uci import check_sets, ledger_for, present_sets
-    from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec
+    from gpcnoise_cli.grid.request import parse_names, parse_numbers, take_shard
+    from gpcnoise_cli.grid.uci import Grid, check_sets, ledger_for, present_sets
 
     settings = list(overrides or ())
     _refuse_coordinates(settings)
@@ -120,10 +118,14 @@ def uci(
     chosen = parse_names(likelihoods) if likelihoods is not None else tuple(LIKELIHOODS)
     for name in chosen:
         likelihood_spec(name)
+    compared = parse_names(methods)
+    for name in compared:
+        if name not in choices("method"):
+            raise unknown_choice("method", name, choices("method"))
     here, absent = present_sets(asked)
     for name in absent:
         say(f"{name} is not here and is left out; get it by: gpcnoise data fetch {name}")
-    if not here or not chosen:
+    if not here:
         raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`).")
     grid = Grid(
         preset,
@@ -134,11 +136,17 @@ def uci(
         parse_numbers(splits, "--splits"),
         (*([assign("iterations", iterations)] if iterations is not None else []), *settings),
         all_likelihoods,
+        compared,
     )
+    if not grid.columns:
+        raise UsageError("nothing is left to compare; name --methods, and --likelihoods for svgp.")
     ledger = ledger_for(grid, results)
     cells = grid.cells()
     if not cells:
-        raise UsageError("the grid has no cell: the paper has no GPCsm on binary sets; --all-likelihoods asks for it.")
+        raise UsageError(
+            "the grid has no cell: a method may be for binary or for multi-class sets only, and the paper has no GPCsm "
+            "on binary ones (--all-likelihoods asks for it)."
+        )
     plan = Plan.of(take_shard(cells, shard), ledger)
     plan.refuse_other_settings(ledger.folder)
     estimator = Estimator.from_records(record for _, record in ledger.records())
@@ -164,6 +172,7 @@ def _print_plan(
 ) -> None:
     from gpcnoise_cli.cli.campaign import describe_estimates, duration, number_of_workers
     from gpcnoise_cli.grid.ledger import State
+    from gpcnoise_cli.methods.registry import variant_of
 
     to_do = plan.to_do(retry_failed)
     count = {state.value: len(plan.in_state(state)) for state in (State.DONE, State.OPEN, State.FAILED)}
@@ -177,10 +186,8 @@ def _print_plan(
         entry = plan.entries[cell]
         estimate = estimator.estimate(cell) if cell in to_do else None
         time = (duration(estimate.seconds), estimate.basis) if estimate else (None, (entry.record or {}).get("reason"))
-        rows.append(
-            (cell.config.dataset.name, cell.config.likelihood.name, cell.config.split, entry.state.value, *time)
-        )
-    print_table(("set", "likelihood", "split", "state", "time", "by"), rows)
+        rows.append((cell.config.dataset.name, variant_of(cell.config), cell.config.split, entry.state.value, *time))
+    print_table(("set", "method", "split", "state", "time", "by"), rows)
     basis = ", ".join(f"{number} by {name}" for name, number in forecast["basis"].items())
     say(
         f"{ledger.folder}: {', '.join(f'{number} {state}' for state, number in count.items())}; "

@@ -24,10 +24,14 @@ def score_cells(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
     return [score(result.get(SCORES[column][0]), SCORES[column][1]) for column in columns]
 
 
-def trained_by(result: Mapping[str, Any]) -> str:
-    """What training maximised, for the title of a table."""
+def model_title(result: Mapping[str, Any]) -> str:
+    """`GPC-I (step, gaussian bound)`, for the title of a table; a method without a likelihood is its label."""
+    label = result.get("label") or result["method"]  # a run made before there were other methods has no label
+    if not result.get("likelihood"):
+        return str(label)
     objective = result.get("objective", "elbo")
-    return f"{result['bound']} bound" if objective == "elbo" else f"{objective} objective"
+    by = f"{result['bound']} bound" if objective == "elbo" else f"{objective} objective"
+    return f"{label} ({result['likelihood']}, {by})"
 
 
 def score(value: float | None, digits: int) -> str:

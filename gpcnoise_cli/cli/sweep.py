@@ -52,9 +52,9 @@ def sweep(
     )
     from gpcnoise_cli.grid.campaign import Report
     from gpcnoise_cli.grid.cost import Estimator
-    from gpcnoise_cli.grid.grid import take_shard
     from gpcnoise_cli.grid.ledger import Ledger, State
     from gpcnoise_cli.grid.plan import Plan
+    from gpcnoise_cli.grid.request import take_shard
     from gpcnoise_cli.grid.sweep import expand
     from gpcnoise_cli.runs.tracking import check_tracking
 

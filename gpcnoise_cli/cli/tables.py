@@ -58,7 +58,7 @@ def uci(
 
     Example: gpcnoise tables uci --against paper --format markdown
     """
-    from gpcnoise_cli.grid.grid import parse_names
+    from gpcnoise_cli.grid.request import parse_names
     from gpcnoise_cli.grid.uci import RESULTS
     from gpcnoise_cli.tables.measured import collect
     from gpcnoise_cli.tables.uci_ranks import comparisons

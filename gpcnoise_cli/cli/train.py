@@ -10,7 +10,7 @@ import typer
 
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
-from gpcnoise_cli.cli.scores import score, score_cells, trained_by
+from gpcnoise_cli.cli.scores import model_title, score, score_cells
 from gpcnoise_cli.errors import UsageError
 
 _SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
@@ -78,7 +78,7 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
         data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
         load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
-        from gpcnoise_cli.training.trainer import Interrupted
+        from gpcnoise_cli.training.progress import Interrupted
 
         gc.freeze()  # modules stay: collections while the steps are traced need not look at them
         with show_progress() as events:
@@ -91,16 +91,16 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
 
 def _print_result(result: dict[str, Any]) -> None:
     title = (
-        f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {result['dataset']} "
+        f"{model_title(result)} on {result['dataset']} "
         f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
         f"{result['n_train']} training rows, {result['n_test']} {result.get('scored_on', 'test rows')}, "
         f"d = {result['d']}, {result['classes']} classes"
     )
-    is_bound = result["elbo"] is not None
+    is_bound = result.get("elbo") is not None
     row = [
         *score_cells(result, _SCORES),
-        score(result["elbo"] if is_bound else result["objective_value"], 1),
-        score(result["delta"], 4),
+        score(result["elbo"] if is_bound else result.get("objective_value"), 1),
+        score(result.get("delta"), 4),
         str(result["steps"]),
         score(result["train_seconds"], 1),
     ]

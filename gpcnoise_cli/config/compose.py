@@ -9,33 +9,55 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
-from gpcnoise_cli.config.groups import conf_dir
+from gpcnoise_cli.config.groups import choices, conf_dir
+from gpcnoise_cli.config.keys import settings_schema
 from gpcnoise_cli.config.overrides import check_overrides
 from gpcnoise_cli.config.quoting import escape_interpolation
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.config.validate import validate
 from gpcnoise_cli.errors import UsageError
 
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
 
 def compose(overrides: Sequence[str] = ()) -> TrainConfig:
     """The training configuration that `overrides` ask for; of two that set the same thing, the later one counts."""
     import hydra
-    from hydra.core.config_store import ConfigStore
     from hydra.errors import HydraException
-    from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
     check_overrides(overrides)
-    ConfigStore.instance().store(name="train_schema", node=TrainConfig)
+    _register()
     try:
         with hydra.initialize_config_dir(config_dir=str(conf_dir()), version_base="1.3"):
-            composed = OmegaConf.to_object(hydra.compose("train", overrides=list(overrides)))
+            return _settled(hydra.compose("train", overrides=list(overrides)))
     except (HydraException, OmegaConfBaseException) as error:
         raise UsageError(f"the configuration cannot be composed: {_first_line(error)}.") from error
-    config = cast(TrainConfig, composed)
+
+
+@cache
+def _register() -> None:
+    """What Hydra composes besides the files: the schema, and the data sets, of which there is nothing but a name."""
+    from hydra.core.config_store import ConfigStore
+
+    store = ConfigStore.instance()
+    store.store(name="train_schema", node=TrainConfig)
+    for name in choices("dataset"):
+        store.store(group="dataset", name=name, node={"name": name})
+
+
+def _settled(composed: DictConfig) -> TrainConfig:
+    """A typed and checked configuration; settings of its method that it does not have yet get their defaults."""
+    from omegaconf import OmegaConf
+
+    config = cast(TrainConfig, OmegaConf.to_object(composed))
     validate(config)
+    settings = OmegaConf.merge(OmegaConf.structured(settings_schema(config.method.name)), config.method.settings)
+    config.method.settings = cast(dict[str, Any], OmegaConf.to_container(settings))
     return config
 
 
@@ -51,30 +73,26 @@ def from_yaml(text: str, origin: str = "the configuration") -> TrainConfig:
     import yaml
 
     try:
-        stored = yaml.safe_load(text)
+        return from_dict(yaml.safe_load(text), origin)
     except yaml.YAMLError as error:
         raise UsageError(f"{origin} is not a valid configuration: {_first_line(error)}.") from error
-    return from_dict(stored, origin)
 
 
 def from_dict(stored: Any, origin: str = "the configuration") -> TrainConfig:
-    """The configuration of which `asdict` made a dictionary."""
+    """The configuration with these values; settings that are newer than it get the schema's defaults."""
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
 
-    if not isinstance(stored, dict):
+    if not isinstance(stored, Mapping):
         raise UsageError(f"{origin} is not a saved configuration; `gpcnoise config` prints one.")
     try:
-        merged = OmegaConf.merge(OmegaConf.structured(TrainConfig), _literal(stored))
-        config = cast(TrainConfig, OmegaConf.to_object(merged))
+        return _settled(cast("DictConfig", OmegaConf.merge(OmegaConf.structured(TrainConfig), _literal(stored))))
     except OmegaConfBaseException as error:
         raise UsageError(f"{origin} is not a valid configuration: {_first_line(error)}.") from error
-    validate(config)
-    return config
 
 
 def _literal(stored: Any) -> Any:
-    """A saved file holds plain values: `${` in a path is a path, not a reference to another key."""
+    """Saved values are plain: `${` in a path is a path, not a reference to another key."""
     if isinstance(stored, Mapping):
         return {key: _literal(value) for key, value in stored.items()}
     return escape_interpolation(stored) if isinstance(stored, str) else stored

@@ -1,31 +1,74 @@
-"""The Hydra tree on disk: where `conf/` is, which groups a user may choose from, and what the choices are.
+"""The Hydra tree: where `conf/` is, which groups a user may choose from, and what the choices are.
 
-A choice is a file, so the names come from listing folders: help and shell completion read them without importing
-Hydra. In a source checkout `conf/` stands beside the package; in an installed wheel it lies inside it.
+A choice is a file, or a registered data set, so help and shell completion list them without importing Hydra. In a
+source checkout `conf/` stands beside the package; in an installed wheel it lies inside it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+from gpcnoise_cli.data.registry import DATASETS, PROTOCOLS, SOURCES
 from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.likelihoods.registry import DELTA_MODES, DELTA_PRIORS, OBJECTIVES
 
-# The groups of conf/train.yaml in its order; experiment_likelihood is chosen by the recipe, never by the user.
-GROUPS = ("dataset", "likelihood", "kernel", "delta", "optimizer", "runtime", "experiment")
+# The groups of conf/train.yaml in its order; preset_likelihood is chosen by the preset, never by the user.
+GROUPS = ("dataset", "likelihood", "kernel", "delta", "optimizer", "runtime", "preset", "method")
+
+# What the keys may hold that are a choice, too, but of words that no file explains.
+VALUES: dict[str, tuple[str, ...]] = {
+    "objective": OBJECTIVES,
+    "protocol": PROTOCOLS,
+    "dataset.source": SOURCES,
+    "kernel.lengthscale_start": ("data", "paper"),
+    "delta.mode": DELTA_MODES,
+    "delta.prior": DELTA_PRIORS,
+    "runtime.precision": ("mixed", "float64", "float32"),
+    "runtime.device": ("auto", "cpu", "gpu"),
+    "tracking": ("none", "tensorboard", "mlflow"),
+}
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def conf_dir() -> Path:
     """The folder that holds train.yaml."""
-    for folder in (_PACKAGE / "conf", _PACKAGE.parent / "conf"):
-        if (folder / "train.yaml").is_file():
-            return folder
-    raise GpcnoiseError(
-        f"the installation is incomplete: no conf/train.yaml in or beside {_PACKAGE}; reinstall gpcnoise."
-    )
+    folder = _find()
+    if folder is None:
+        raise GpcnoiseError(
+            f"the installation is incomplete: no conf/train.yaml in or beside {_PACKAGE}; reinstall gpcnoise."
+        )
+    return folder
+
+
+def _find() -> Path | None:
+    places = (_PACKAGE / "conf", _PACKAGE.parent / "conf")
+    return next((folder for folder in places if (folder / "train.yaml").is_file()), None)
 
 
 def choices(group: str) -> list[str]:
-    """The names that `group=` accepts, sorted."""
-    return sorted(path.stem for path in (conf_dir() / group).glob("*.yaml"))
+    """The names that `group=` accepts, sorted; none where `conf/` is missing, because help must work all the same."""
+    if group == "dataset":
+        return sorted(DATASETS)
+    folder = _find()
+    return sorted(path.stem for path in (folder / group).glob("*.yaml")) if folder is not None else []
+
+
+def name_key(group: str) -> str:
+    """The key that holds the name of what was chosen from `group`."""
+    return {"preset": "preset", "delta": "delta.mode"}.get(group, f"{group}.name")
+
+
+def method_settings(method: str) -> dict[str, Any]:
+    """The settings that a method brings along: its file says their names, their defaults and so their types."""
+    from omegaconf import OmegaConf
+
+    content: Any = OmegaConf.to_container(OmegaConf.load(conf_dir() / "method" / f"{method}.yaml"))
+    return content.get("method", content).get("settings", {})  # in the file's own package, or in the global one
+
+
+def either(names: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

@@ -13,8 +13,10 @@ import re
 Scalar = bool | int | float | str
 
 
-def assign(key: str, value: Scalar) -> str:
+def assign(key: str, value: Scalar | None) -> str:
     """The override `key=value`."""
+    if value is None:
+        return f"{key}=null"
     if isinstance(value, bool):
         return f"{key}={str(value).lower()}"
     if isinstance(value, str):

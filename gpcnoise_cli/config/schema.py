@@ -15,16 +15,24 @@ from omegaconf import MISSING
 
 # The `dataset.path` of a model that was fitted from arrays: there is no file, and there are no test rows.
 IN_MEMORY = "(arrays in memory)"
+# The paper's method, whose settings are those of the groups likelihood, kernel, delta and optimizer.
+SVGP = "svgp"
 
 
 @dataclass
 class DatasetConfig:
     name: str = MISSING
     source: str = "auto"  # auto | archive | generated | bayesian_benchmarks
-    path: str | None = None  # one's own file, with dataset=file
+    path: str | None = None  # your own file, with dataset=file
     target: str | None = None
     test_fraction: float = 0.1
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
+
+
+@dataclass
+class MethodConfig:
+    name: str = SVGP
+    settings: dict[str, Any] = field(default_factory=dict)  # of this method alone; conf/method says which there are
 
 
 @dataclass
@@ -87,16 +95,10 @@ class RuntimeConfig:
 
 
 @dataclass
-class MethodConfig:
-    name: str = "svgp"
-    settings: dict[str, Any] = field(default_factory=dict)  # of a method that is no SVGP
-
-
-@dataclass
 class TrainConfig:
     preset: str = MISSING
-    method: MethodConfig = field(default_factory=MethodConfig)
     dataset: DatasetConfig = field(default_factory=DatasetConfig)
+    method: MethodConfig = field(default_factory=MethodConfig)
     likelihood: LikelihoodConfig = field(default_factory=LikelihoodConfig)
     kernel: KernelConfig = field(default_factory=KernelConfig)
     delta: DeltaConfig = field(default_factory=DeltaConfig)

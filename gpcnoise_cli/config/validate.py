@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-from gpcnoise_cli.config.groups import choices
+from gpcnoise_cli.config.groups import GROUPS, VALUES, choices, either, name_key
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.errors import UsageError, nearest
-from gpcnoise_cli.likelihoods.registry import DELTA_MODES, DELTA_PRIORS, LIKELIHOODS, OBJECTIVES
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 
 
 @dataclass(frozen=True)
@@ -72,51 +72,29 @@ _NUMBERS = (
     _at_least("optimizer.cycle", 0, 60),
     _at_least("optimizer.cycle_growth", 1, 1.5),
     _at_least("optimizer.tolerance", 0, 0.01),
-    _at_least("runtime.threads", 0, 0),
+    _between("runtime.threads", 0, 1024, 0),
     _positive("runtime.jitter", 1e-6),
     _at_least("runtime.eval_every", 0, 0),
     _at_least("runtime.checkpoint_seconds", 0, 60),
     _at_least("runtime.chunk_rows", 1, 2048),
 )
 
-_CHOICES: dict[str, tuple[str, ...]] = {
-    "objective": OBJECTIVES,
-    "protocol": ("clean", "paper"),
-    "dataset.source": ("auto", "archive", "generated", "bayesian_benchmarks"),
-    "kernel.lengthscale_start": ("data", "paper"),
-    "delta.mode": DELTA_MODES,
-    "delta.prior": DELTA_PRIORS,
-    "runtime.precision": ("mixed", "float64", "float32"),
-    "runtime.device": ("auto", "cpu", "gpu"),
-    "tracking": ("none", "tensorboard", "mlflow"),
-}
-# Names that are files of a group; a saved configuration edited by hand may hold others.
-_NAMED_BY_GROUP = {
-    "preset": "experiment",
-    "dataset.name": "dataset",
-    "likelihood.name": "likelihood",
-    "kernel.name": "kernel",
-    "optimizer.name": "optimizer",
-}
-
-
-def allowed(key: str) -> tuple[str, ...]:
-    """The texts that `key` may hold, for help and shell completion."""
-    return _CHOICES[key]
+# Groups whose choice is recorded by name; a saved configuration edited by hand may hold other names.
+_NAMING = tuple(group for group in GROUPS if group not in ("delta", "runtime"))
 
 
 def validate(config: TrainConfig) -> None:
     """Raise a UsageError for the first value that is not allowed."""
-    for key, group in _NAMED_BY_GROUP.items():
-        _check_choice(config, key, tuple(choices(group)))
-    for key, values in _CHOICES.items():
+    for group in _NAMING:
+        _check_choice(config, name_key(group), tuple(choices(group)))
+    for key, values in VALUES.items():
         _check_choice(config, key, values)
     for rule in _NUMBERS:
         _check_number(config, rule)
     _check_likelihood(config)
     _check_file(config)
     if config.out is not None and not config.out.strip():
-        raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or leave it away.")
+        raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or omit it.")
 
 
 def _check_choice(config: TrainConfig, key: str, values: tuple[str, ...]) -> None:
@@ -124,7 +102,7 @@ def _check_choice(config: TrainConfig, key: str, values: tuple[str, ...]) -> Non
     if value not in values:
         close = nearest(value, values, most=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
-        raise UsageError(f"{key} must be {_either(values)}, not {value!r}{hint}.")
+        raise UsageError(f"{key} must be {either(values)}, not {value!r}{hint}.")
 
 
 def _check_number(config: TrainConfig, rule: _Rule) -> None:
@@ -140,7 +118,7 @@ def _check_likelihood(config: TrainConfig) -> None:
         others = [name for name, other in LIKELIHOODS.items() if likelihood.bound in other.bounds]
         hint = f"; {likelihood.bound} belongs to likelihood={' or '.join(others)}" if others else ""
         raise UsageError(
-            f"likelihood.bound must be {_either(spec.bounds)} for {spec.name}, not {likelihood.bound!r}{hint}."
+            f"likelihood.bound must be {either(spec.bounds)} for {spec.name}, not {likelihood.bound!r}{hint}."
         )
     if spec.noise_variance is None and likelihood.noise_variance is not None:
         raise UsageError(
@@ -166,9 +144,5 @@ def _check_file(config: TrainConfig) -> None:
         if value is not None:
             raise UsageError(
                 f"dataset.{key}={value!r} belongs to dataset=file, but the dataset is {dataset.name!r}; "
-                f"give --data FILE --target COLUMN, or leave it away."
+                f"give --data FILE --target COLUMN, or omit it."
             )
-
-
-def _either(values: tuple[str, ...]) -> str:
-    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"

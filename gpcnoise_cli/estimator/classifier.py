@@ -46,6 +46,9 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     ----------
     likelihood : {"softmax", "step", "probit", "logit"}, default="softmax"
     kernel : {"rbf", "matern32", "matern52", "matern52+rbf"}, default="rbf"
+    method : {"svgp", "selu"}, default="svgp"
+        What is trained: the sparse variational GP, or another method of the registry, which takes of the parameters
+        here what concerns it; its own settings are overrides such as `"method.settings.layers=3"`.
     ard : bool, default=False
         One lengthscale per feature instead of one.
     inducing : int or "auto", default="auto"
@@ -99,6 +102,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         likelihood: str = "softmax",
         kernel: str = "rbf",
         *,
+        method: str = "svgp",
         ard: bool = False,
         inducing: int | str = AUTO,
         batch_size: int | str = AUTO,
@@ -117,6 +121,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     ) -> None:
         self.likelihood = likelihood
         self.kernel = kernel
+        self.method = method
         self.ard = ard
         self.inducing = inducing
         self.batch_size = batch_size

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpcnoise_cli.config.options import PARAMETERS
+from gpcnoise_cli.config.quoting import assign
 from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
 from gpcnoise_cli.errors import GpcnoiseError
 
@@ -26,29 +28,15 @@ FULL_BATCH, BATCH = 2048, 1024
 # Rows that are searched for repetitions before all of them are.
 SAMPLE = 20_000
 TARGET = "class"
-
-# Parameters of the estimator and the override that each stands for.
-_OVERRIDES = {
-    "preset": "experiment",
-    "likelihood": "likelihood",
-    "kernel": "kernel",
-    "delta": "delta",
-    "ard": "kernel.ard",
-    "bound": "likelihood.bound",
-    "objective": "objective",
-    "iterations": "iterations",
-    "learning_rate": "optimizer.learning_rate",
-    "precision": "runtime.precision",
-}
+# What else of a configuration is a setting of the model; the rest is of the data, or depends on them.
+_SECTIONS = ("method.", "likelihood.", "kernel.", "delta.", "optimizer.", "runtime.")
 
 
 def settings(parameters: Mapping[str, Any], seed: int) -> TrainConfig:
     """The configuration for the estimator's parameters; inducing points and batch size are settled later."""
-    from gpcnoise_cli.config.quoting import assign
-
     wanted = [
-        assign(key, _plain(parameters[name], name))
-        for name, key in _OVERRIDES.items()
+        assign(option.key, _plain(parameters[name], name))
+        for name, option in PARAMETERS.items()
         if parameters.get(name) is not None
     ]
     file = ["dataset=file", assign("dataset.path", IN_MEMORY), f"dataset.target={TARGET}"]
@@ -90,32 +78,16 @@ def _distinct_rows(X: NDArray[np.floating], enough: int) -> int:
 
 def parameters_of(config: TrainConfig) -> dict[str, Any]:
     """The estimator's parameters that give `config` again: those that it has names for, the rest as overrides."""
-    from gpcnoise_cli.config.quoting import assign
     from gpcnoise_cli.grid.cell import differences
 
-    parameters = {
-        "preset": config.preset,
-        "likelihood": config.likelihood.name,
-        "kernel": config.kernel.name,
-        "delta": config.delta.mode,
-        "ard": config.kernel.ard,
-        "bound": config.likelihood.bound,
-        "objective": config.objective,
-        "iterations": config.iterations,
-        "learning_rate": config.optimizer.learning_rate,
-        "precision": config.runtime.precision,
-    }
-    sections = ("likelihood.", "kernel.", "delta.", "optimizer.", "runtime.")
+    parameters = {name: option.value_in(config) for name, option in PARAMETERS.items()}
     left = differences(config, settings(parameters, config.seed))
-    named = f"optimizer={config.optimizer.name}"
-    overrides = ([named] if "optimizer.name" in left else []) + [
-        assign(key, value)
-        for key, value in left.items()
-        if key.startswith(sections) and key != "optimizer.name" and value is not None
-    ]
+    chosen = {key: value for key, value in left.items() if key == "optimizer.name"}
+    rest = {key: value for key, value in left.items() if key.startswith(_SECTIONS) and key not in chosen}
+    overrides = [f"{key.removesuffix('.name')}={name}" for key, name in chosen.items()]
     return {
         **parameters,
-        "overrides": tuple(overrides),
+        "overrides": (*overrides, *(assign(key, value) for key, value in rest.items())),
         "inducing": config.inducing,
         "batch_size": config.batch_size,
         "random_state": config.seed,

@@ -115,7 +115,7 @@ def compute(settings: AirlineSettings, runs: Runs) -> AirlineResult:
     done = [
         runs.train(
             {
-                "experiment": "paper",
+                "preset": "paper",
                 "protocol": "paper",
                 "dataset": dataset,
                 "likelihood": method,

@@ -234,7 +234,7 @@ def binary_curve(delta: float, points: int, seed: int = 0) -> LooseCurve:
 def compare(dataset: str, split: int, settings: BoundsSettings, runs: Runs) -> Comparison:
     """The preset `fast` with either bound and nothing else changed."""
     common: dict[str, Scalar] = {
-        "experiment": "fast",
+        "preset": "fast",
         "dataset": dataset,
         "likelihood": "softmax",
         "inducing": settings.inducing,

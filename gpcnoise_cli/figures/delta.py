@@ -141,7 +141,7 @@ def compute(settings: DeltaSettings, runs: Runs) -> DeltaResult:
 
 def _overrides(dataset: str, likelihood: str, mode: str, settings: DeltaSettings) -> dict[str, Scalar]:
     return {
-        "experiment": "paper",
+        "preset": "paper",
         "protocol": "paper",
         "dataset": dataset,
         "likelihood": likelihood,

@@ -193,7 +193,7 @@ def compute(settings: NoiseSettings, runs: Runs) -> NoiseResult:
     here = [name for name in settings.sets if get_spec(name).generated or is_present(get_spec(name))]
     for name in here:
         for method in GAUSSIAN_METHODS:
-            larger: dict[str, Scalar] = {"experiment": "fast", "dataset": name, "likelihood": method}
+            larger: dict[str, Scalar] = {"preset": "fast", "dataset": name, "likelihood": method}
             larger["inducing"] = settings.set_inducing
             if settings.set_iterations is not None:
                 larger["iterations"] = settings.set_iterations

@@ -128,7 +128,7 @@ def present_toys() -> tuple[list[str], tuple[str, ...]]:
 def toy_overrides(dataset: str, likelihood: str, settings: ToySettings | NoiseSettings) -> dict[str, Scalar]:
     """The toy's settings; a batch of 1024 is all rows."""
     return {
-        "experiment": "paper",
+        "preset": "paper",
         "dataset": dataset,
         "likelihood": likelihood,
         "kernel": "matern32",

@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpcnoise_cli.config.compose import from_dict
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.methods.registry import variant_of
 
 # Where a run writes, on what it runs, how often it saves and who follows it: none of it is part of what was asked.
 NEUTRAL_KEYS = frozenset({"out", "runtime.threads", "runtime.device", "runtime.checkpoint_seconds", "tracking"})
@@ -40,36 +41,31 @@ class Cell:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Cell:
-        config = read_config(stored["config"], origin=f"the cell {stored['name']}")
+        config = from_dict(stored["config"], origin=f"the cell {stored['name']}")
         return cls.of(stored["name"], config, stored["departures"])
 
     @property
     def label(self) -> str:
         """For people: what distinguishes this cell from its neighbours."""
-        return f"{self.config.dataset.name} {self.config.likelihood.name} split {self.config.split}"
+        return f"{self.config.dataset.name} {variant_of(self.config)} split {self.config.split}"
 
 
 def settings_of(config: TrainConfig) -> dict[str, Any]:
     """Every setting that is part of what was asked, by its dotted key."""
-    settings = {key: value for key, value in _flatten(dataclasses.asdict(config)) if key not in NEUTRAL_KEYS}
-    if config.method.name == "svgp":  # a cell of an SVGP has the digest it had before there were other methods
-        del settings["method.name"]
-    return settings
+    return {key: value for key, value in _flatten(dataclasses.asdict(config)) if key not in NEUTRAL_KEYS}
 
 
 def digest_of(config: TrainConfig) -> str:
-    text = json.dumps(settings_of(config), sort_keys=True)
+    settings = settings_of(config)
+    if config.method.name == SVGP:  # results were filed before there was another method
+        del settings["method.name"]
+    text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def stored_config(config: TrainConfig) -> dict[str, Any]:
     """The configuration as plain values for JSON, without the run folder."""
     return {key: value for key, value in dataclasses.asdict(config).items() if key != "out"}
-
-
-def read_config(stored: Mapping[str, Any], origin: str) -> TrainConfig:
-    """The configuration that `stored_config` wrote; settings that are newer than it get the schema's defaults."""
-    return from_dict(dict(stored), origin=origin)
 
 
 def same_settings(cell: Cell, record: Mapping[str, Any]) -> bool:
@@ -81,15 +77,15 @@ def same_settings(cell: Cell, record: Mapping[str, Any]) -> bool:
     if record.get("digest") == cell.digest:
         return True
     try:
-        return digest_of(read_config(record["config"], origin="the record")) == cell.digest
+        return digest_of(from_dict(record["config"], origin="the record")) == cell.digest
     except (KeyError, TypeError, UsageError):
         return False
 
 
 def differences(config: TrainConfig, reference: TrainConfig) -> dict[str, Any]:
     """The settings of `config` that are not those of `reference`."""
-    before = settings_of(reference)
-    return {key: value for key, value in settings_of(config).items() if value != before[key]}
+    before = settings_of(reference)  # of another method it lacks some
+    return {key: value for key, value in settings_of(config).items() if key not in before or value != before[key]}
 
 
 def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpcnoise_cli.config.compose import from_dict
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.grid.cell import Cell, read_config, settings_of
+from gpcnoise_cli.grid.cell import Cell, differences, settings_of
 from gpcnoise_cli.grid.ledger import Entry, Ledger, State
 
 
@@ -42,9 +43,9 @@ class Plan:
 
 def _difference(cell: Cell, entry: Entry) -> str:
     try:
-        there = settings_of(read_config((entry.record or {})["config"], origin="the record"))
+        stored = from_dict((entry.record or {})["config"], origin="the record")
     except (KeyError, TypeError, UsageError):
         return "its configuration cannot be read"
-    asked = settings_of(cell.config)
-    found = [f"{key} {there[key]}, not {asked[key]}" for key in asked if there[key] != asked[key]]
+    there = settings_of(stored)
+    found = [f"{key} {there.get(key)}, not {value}" for key, value in differences(cell.config, stored).items()]
     return ", ".join(found[:3]) + (" ..." if len(found) > 3 else "")

@@ -9,31 +9,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
-from gpcnoise_cli.config.compose import compose
-from gpcnoise_cli.config.groups import choices
+from gpcnoise_cli.config.compose import compose, from_dict
+from gpcnoise_cli.config.groups import GROUPS, choices, name_key
+from gpcnoise_cli.config.options import BY_KEY, OF_TRAIN
 from gpcnoise_cli.config.quoting import assign
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.grid.cell import differences, read_config
-from gpcnoise_cli.grid.grid import applies
+from gpcnoise_cli.grid.cell import differences
+from gpcnoise_cli.grid.uci import applies
 
 # A finished cell is not computed again in its own folder, so the repetition is filed in one beside it.
 REPEATED = "repeated"
-
-_OPTIONS = {
-    "protocol": "--protocol",
-    "split": "--split",
-    "inducing": "--inducing",
-    "batch_size": "--batch-size",
-    "iterations": "--iterations",
-    "optimizer.learning_rate": "--learning-rate",
-    "seed": "--seed",
-}
 
 
 def repeat_cell(stored: Mapping[str, Any], *, uci: bool) -> str | None:
@@ -49,45 +41,46 @@ def repeat_cell(stored: Mapping[str, Any], *, uci: bool) -> str | None:
 
 def reproduce_command(config: TrainConfig) -> str:
     """`gpcnoise reproduce uci ...` for one cell of the UCI grid."""
-    words = ["gpcnoise", "reproduce", "uci", "--preset", config.preset, "--protocol", config.protocol]
-    words += ["--kernel", config.kernel.name, "--datasets", config.dataset.name]
-    words += ["--likelihoods", config.likelihood.name, "--splits", str(config.split)]
-    if not applies(config.likelihood.name, config.dataset.name):
+    words = ["gpcnoise", "reproduce", "uci"]
+    column = "likelihood" if config.method.name == SVGP else "method"
+    for key in ("preset", "protocol", "kernel", "dataset", column, "split"):
+        words += [str(BY_KEY[key].grid), str(BY_KEY[key].value_in(config))]
+    if column == "likelihood" and not applies(config.likelihood.name, config.dataset.name):
         words.append("--all-likelihoods")
-    base = {"experiment": config.preset, "likelihood": config.likelihood.name, "kernel": config.kernel.name}
-    words += _beyond(config, {**base, "protocol": config.protocol}, options=("iterations",))
+    words += _beyond(config, ("preset", "kernel", column, "protocol"), flags=("iterations",))
     return shlex.join([*words, "--results", REPEATED])
 
 
 def train_command(config: TrainConfig) -> str:
     """`gpcnoise train ...` for any configuration."""
-    words = ["gpcnoise", "train", "--preset", config.preset]
-    if config.dataset.name == "file":
-        words += ["--data", str(config.dataset.path), "--target", str(config.dataset.target)]
-    else:
-        words += ["--dataset", config.dataset.name]
-    words += ["--likelihood", config.likelihood.name, "--kernel", config.kernel.name]
-    base = {"experiment": config.preset, "likelihood": config.likelihood.name, "kernel": config.kernel.name}
-    return shlex.join([*words, *_beyond(config, base, options=tuple(_OPTIONS))])
+    source = ("dataset.path", "dataset.target") if config.dataset.name == "file" else ("dataset",)
+    method = () if config.method.name == SVGP else ("method",)
+    words = ["gpcnoise", "train"]
+    for key in ("preset", *source, *method, "likelihood", "kernel"):
+        words += BY_KEY[key].words(BY_KEY[key].value_in(config))
+    flags = [option.key for option in OF_TRAIN if option.key not in GROUPS]
+    return shlex.join([*words, *_beyond(config, ("preset", *method, "likelihood", "kernel"), flags)])
 
 
-def _beyond(config: TrainConfig, base: Mapping[str, str], options: tuple[str, ...]) -> list[str]:
-    """The settings of `config` that the coordinates in `base` do not give, as options and overrides."""
+def _beyond(config: TrainConfig, given: Sequence[str], flags: Sequence[str]) -> list[str]:
+    """The settings of `config` that those of its keys that are `given` do not bring, as options and overrides."""
+    base, words = {key: str(BY_KEY[key].value_in(config)) for key in given}, []
+    for group in ("likelihood", "kernel", "delta", "optimizer"):
+        chosen = attrgetter(name_key(group))
+        if group not in base and chosen(_composed(tuple(base.items()))) != chosen(config):
+            base[group] = chosen(config)
+            words.append(f"{group}={base[group]}")
     reference = _composed(tuple(base.items()))
-    words = []
-    if reference.optimizer.name != config.optimizer.name:
-        words.append(f"optimizer={config.optimizer.name}")
-        reference = _composed((*base.items(), ("optimizer", config.optimizer.name)))
     source = dataclasses.replace(
         reference.dataset, name=config.dataset.name, path=config.dataset.path, target=config.dataset.target
     )
-    split = reference.split if "split" in options else config.split
+    split = reference.split if "split" in flags else config.split
     reference = dataclasses.replace(reference, dataset=source, split=split)
     for key, value in differences(config, reference).items():
-        if key in options:
-            words += [_OPTIONS[key], str(value)]
+        if key in flags and value is not None:
+            words += BY_KEY[key].words(value)
         else:
-            words.append(f"{key}=null" if value is None else assign(key, value))
+            words.append(assign(key, value))
     return words
 
 
@@ -97,11 +90,11 @@ def _composed(coordinates: tuple[tuple[str, str], ...]) -> TrainConfig:
 
 
 def _read(stored: Mapping[str, Any]) -> TrainConfig:
-    """`read_config`, once for all cells of a grid that differ in their set and split alone."""
+    """`from_dict`, once for all cells of a grid that differ in their set and split alone."""
     dataset = dict(stored["dataset"])
     name, split = dataset.pop("name"), stored["split"]
     if name == "file" or name not in choices("dataset") or not isinstance(split, int) or split < 0:
-        return read_config(stored, origin="the record")
+        return from_dict(stored, origin="the record")
     common = json.dumps({**stored, "dataset": {**dataset, "name": "waveform"}, "split": 0}, sort_keys=True)
     config = _parsed(common)
     return dataclasses.replace(config, dataset=dataclasses.replace(config.dataset, name=name), split=split)
@@ -109,4 +102,4 @@ def _read(stored: Mapping[str, Any]) -> TrainConfig:
 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> TrainConfig:
-    return read_config(json.loads(text), origin="the record")
+    return from_dict(json.loads(text), origin="the record")

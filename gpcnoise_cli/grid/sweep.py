@@ -10,15 +10,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import ceil, isfinite, prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.groups import GROUPS, choices
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.cell import Cell
+from gpcnoise_cli.grid.request import check_size
 
-MOST_CELLS = 10_000
+if TYPE_CHECKING:
+    from hydra.core.override_parser.types import RangeSweep
+
 _LONGEST_NAME = 100
 
 
@@ -33,11 +37,7 @@ class SweptCell:
 def expand(overrides: Sequence[str]) -> list[SweptCell]:
     """One cell for each combination, in the order of the overrides, the last one varying fastest."""
     parsed = [_values(text) for text in overrides]
-    total = 1
-    for one in parsed:
-        total *= len(one.values)
-    if total > MOST_CELLS:
-        raise UsageError(f"the sweep has {total} cells, more than {MOST_CELLS}; name fewer values.")
+    check_size(prod(len(one.values) for one in parsed))
     swept = [one.key for one in parsed if one.swept]
     cells = []
     for combination in product(*(one.values for one in parsed)):
@@ -61,7 +61,7 @@ class _Parsed:
 
 def _values(text: str) -> _Parsed:
     from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.core.override_parser.types import Glob
+    from hydra.core.override_parser.types import Glob, RangeSweep
     from hydra.errors import HydraException
 
     try:
@@ -76,11 +76,23 @@ def _values(text: str) -> _Parsed:
     if override.is_interval_sweep():
         raise UsageError(f"{text!r} is an interval, which has no end of values; write a range or a list.")
     value: Any = override.value()
+    if isinstance(value, RangeSweep):
+        check_size(_length(value, text))
     names = value.filter(choices(key)) if isinstance(value, Glob) and key in GROUPS else None
     values = names if names is not None else list(override.sweep_string_iterator())
     if not values:
         raise UsageError(f"{text!r} names no value.")
     return _Parsed(key, values, True)
+
+
+def _length(swept: RangeSweep, text: str) -> int:
+    """The number of values in a range, which may be too many to count them out."""
+    start, stop, step = swept.start, swept.stop, swept.step
+    if start is None or stop is None or not all(map(isfinite, (start, stop, step))) or step == 0:
+        raise UsageError(
+            f"{text!r} has no end; write range(START,STOP) or range(START,STOP,STEP) with a STEP other than 0."
+        )
+    return max(0, ceil((stop - start) / step))
 
 
 def _bare(value: str) -> str:

@@ -1,4 +1,8 @@
-"""The paper's UCI benchmark (Tables II to V): which sets there are, and where its results are filed.
+"""The paper's UCI benchmark (Tables II to V): its cells, and where its results are filed.
+
+The cells are the product of sets, splits and what is compared: each likelihood of the SVGP, and each further method.
+The cheapest come first within each split, in an order that depends on nothing but the grid, so that shards on different
+machines divide it without talking to each other.
 
 Full settings of a preset are filed under `uci` (paper) or `uci-<preset>`. A grid that departs from its preset, say by
 fewer steps, is filed under a name that says so, unless the user names a folder of their own for it.
@@ -6,18 +10,113 @@ fewer steps, is filed under a name that says so, unless the user names a folder 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.config.quoting import assign
+from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.data.folder import is_present
 from gpcnoise_cli.data.registry import DATASETS, UCI_NAMES, get_spec
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.grid.grid import Grid
+from gpcnoise_cli.grid.cell import Cell, differences
+from gpcnoise_cli.grid.cost import flops_of
 from gpcnoise_cli.grid.ledger import Ledger
+from gpcnoise_cli.grid.request import check_size
+from gpcnoise_cli.likelihoods.registry import likelihood_spec
 
 RESULTS = Path("results")
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is compared on every set: `likelihood` or `method`, and its name."""
+
+    key: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """What `reproduce uci` is asked for; `overrides` are further settings, the same for all cells."""
+
+    preset: str
+    protocol: str
+    kernel: str
+    datasets: tuple[str, ...]
+    likelihoods: tuple[str, ...]
+    splits: tuple[int, ...]
+    overrides: tuple[str, ...] = ()
+    all_likelihoods: bool = False
+    methods: tuple[str, ...] = (SVGP,)
+
+    @property
+    def columns(self) -> list[Column]:
+        """The SVGP has a column for each likelihood, every other method one."""
+        of_svgp = [Column("likelihood", name) for name in self.likelihoods]
+        return [one for name in self.methods for one in (of_svgp if name == SVGP else [Column("method", name)])]
+
+    def cells(self) -> list[Cell]:
+        check_size(len(self.splits) * len(self.datasets) * len(self.columns))
+        cells = [
+            self._cell(column, dataset, split)
+            for split in self.splits
+            for dataset in self.datasets
+            for column in self.columns
+            if self._has(column, dataset)
+        ]
+        return sorted(cells, key=lambda cell: (cell.config.split, flops_of(cell.config)))
+
+    def departures(self) -> dict[str, Any]:
+        """The settings in which any of its columns differs from the preset: empty for a grid whose results count."""
+        return {key: value for column in self.columns for key, value in self._departures[column].items()}
+
+    @cached_property
+    def _bases(self) -> dict[Column, TrainConfig]:
+        # One composition per column: the other coordinates are single values that need none (and a test of that).
+        return {column: self._compose(column, self.overrides) for column in self.columns}
+
+    @cached_property
+    def _departures(self) -> dict[Column, dict[str, Any]]:
+        # Each column by itself: an override may repeat what the preset says of one likelihood, but not of another.
+        return {
+            column: differences(base, self._compose(column, ())) if self.overrides else {}
+            for column, base in self._bases.items()
+        }
+
+    def _compose(self, column: Column, overrides: Sequence[str]) -> TrainConfig:
+        coordinates = {
+            "preset": self.preset,
+            "dataset": self.datasets[0],
+            "kernel": self.kernel,
+            "protocol": self.protocol,
+            column.key: column.name,
+        }
+        return compose([*(assign(key, value) for key, value in coordinates.items()), *overrides])
+
+    def _cell(self, column: Column, dataset: str, split: int) -> Cell:
+        base = self._bases[column]
+        config = dataclasses.replace(base, dataset=dataclasses.replace(base.dataset, name=dataset), split=split)
+        name = f"{self.protocol}/{self.kernel}/{dataset}/{column.name}/split-{split:02d}"
+        return Cell.of(name, config, self._departures[column])
+
+    def _has(self, column: Column, dataset: str) -> bool:
+        if column.key == "likelihood":
+            return self.all_likelihoods or applies(column.name, dataset)
+        from gpcnoise_cli.methods.registry import METHODS
+
+        spec = METHODS[column.name]
+        return spec.binary if get_spec(dataset).num_classes == 2 else spec.multiclass
+
+
+def applies(likelihood: str, dataset: str) -> bool:
+    """Whether the paper has a figure for the pair: its softmax is for more than two classes."""
+    return likelihood_spec(likelihood).binary_published or get_spec(dataset).num_classes != 2
 
 
 def folder_name(preset: str, departures: Mapping[str, Any]) -> str:
@@ -28,7 +127,7 @@ def folder_name(preset: str, departures: Mapping[str, Any]) -> str:
 
 
 def ledger_for(grid: Grid, results: Path | None) -> Ledger:
-    """Where the grid is filed. In a folder of one's own the plain name is used: its owner knows what it holds."""
+    """Where the grid is filed. A folder of the user's own gets the plain name: its owner knows what it holds."""
     own = results is not None and results.resolve() != RESULTS.resolve()
     return Ledger((results or RESULTS) / folder_name(grid.preset, {} if own else grid.departures()))
 

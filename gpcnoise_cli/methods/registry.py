@@ -9,14 +9,13 @@ import importlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.errors import unknown_choice
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
 
 if TYPE_CHECKING:
     from gpcnoise_cli.config.schema import TrainConfig
     from gpcnoise_cli.methods.base import Method
-
-SVGP = "svgp"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from gpcnoise_cli.config.compose import from_yaml, to_yaml
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.files import write_atomically, write_text
 from gpcnoise_cli.training.events import CurvePoint
@@ -124,7 +124,8 @@ def _claim(path: Path) -> Path:
 
 
 def _next_free(config: TrainConfig) -> Path:
-    name = f"{config.dataset.name}-{config.likelihood.name}-{config.kernel.name}-split{config.split}"
+    model = f"{config.likelihood.name}-{config.kernel.name}" if config.method.name == SVGP else config.method.name
+    name = f"{config.dataset.name}-{model}-split{config.split}"
     number = 1
     while True:
         path = RUNS / f"{name}-{number:03d}"

@@ -14,13 +14,13 @@ class CurvePoint:
 
     step: int
     seconds: float  # of training, evaluation not counted
-    elbo: float  # mean over the latest window of steps; of the objective, where that is not the ELBO
+    elbo: float | None  # mean over the latest steps; of the objective, if that is another; None where there is none
     acc: float
     nll: float
     delta: float | None
 
     @classmethod
-    def at(cls, step: int, seconds: float, elbo: float, metrics: Metrics, delta: float | None) -> CurvePoint:
+    def at(cls, step: int, seconds: float, elbo: float | None, metrics: Metrics, delta: float | None) -> CurvePoint:
         return cls(step, seconds, elbo, metrics.acc, metrics.nll, delta)
 
     def to_dict(self) -> dict[str, Any]:

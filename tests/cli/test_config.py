@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +13,10 @@ import pytest
 import yaml
 
 from gpcnoise_cli.cli.main import app
-from gpcnoise_cli.cli.options import collect_overrides, with_train_options
+from gpcnoise_cli.cli.options import with_train_options
 from gpcnoise_cli.config.compose import compose, from_yaml
 from gpcnoise_cli.config.groups import GROUPS, choices
+from gpcnoise_cli.config.options import overrides_for
 
 Cli = Callable[..., Any]
 
@@ -40,6 +44,7 @@ def test_every_option_reaches_the_configuration(cli: Cli) -> None:
         "--preset": ("paper", "preset"),
         "--data": ("my, data's ${x}.csv", "dataset.path"),
         "--target": ("class=δ", "dataset.target"),
+        "--method": ("svgp", "method.name"),
         "--likelihood": ("logit", "likelihood.name"),
         "--kernel": ("matern52+rbf", "kernel.name"),
         "-m": (7, "inducing"),
@@ -124,7 +129,7 @@ def test_help_names_the_true_defaults(cli: Cli) -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "group"), [("dataset", "dataset"), ("likelihood", "likelihood"), ("preset", "experiment")]
+    ("option", "group"), [("dataset", "dataset"), ("likelihood", "likelihood"), ("preset", "preset")]
 )
 def test_shell_completion_offers_the_choices(
     option: str, group: str, monkeypatch: pytest.MonkeyPatch, cli: Cli
@@ -137,6 +142,16 @@ def test_shell_completion_offers_the_choices(
     assert stdout.split() == choices(group)
 
 
+def test_shell_completion_imports_nothing_heavy() -> None:
+    program = "import sys; from gpcnoise_cli.cli.main import main; main([]); "
+    program += "sys.exit(any(name in sys.modules for name in ('tensorflow', 'hydra', 'omegaconf', 'numpy')))"
+    words = {"_GPCNOISE_COMPLETE": "complete_bash", "COMP_WORDS": "gpcnoise config --precision ", "COMP_CWORD": "3"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={**os.environ, **words}, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["float32", "float64", "mixed"])
+
+
 def test_a_command_may_not_declare_a_training_option_again() -> None:
     def command(overrides: list[str], seed: int = 0) -> None: ...
 
@@ -145,4 +160,4 @@ def test_a_command_may_not_declare_a_training_option_again() -> None:
 
 
 def test_nothing_asked_gives_no_override() -> None:
-    assert collect_overrides() == []
+    assert overrides_for({}) == []

@@ -132,6 +132,15 @@ def test_a_full_disk_is_one_sentence() -> None:
     assert done.stderr.count("\n") == 1
 
 
+def test_windows_is_told_at_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "win32")
+    assert cli("--help") == (
+        1,
+        "",
+        "gpcnoise: error: gpcnoise runs on Linux and macOS only; on Windows, install it in WSL.\n",
+    )
+
+
 def test_interrupt_is_130(cli: Cli, failing: Callable[[BaseException], None]) -> None:
     failing(KeyboardInterrupt())
     code, _, stderr = cli("fail")

@@ -1,4 +1,4 @@
-"""`gpcnoise reproduce uci`: the request, the plan and the report. What it survives is in tests/experiments."""
+"""`gpcnoise reproduce uci`: the request, the plan and the report. What it survives is in tests/grid."""
 
 from __future__ import annotations
 
@@ -52,12 +52,25 @@ def test_sets_that_are_not_here_are_reported_and_left_out(cli: Cli) -> None:
         left_out = f"{name} is not here and is left out" in stderr
         assert left_out == (name not in ("ringnorm", "twonorm", "waveform", "waveform-noise")), name
     assert "results/uci-fast: 0 done, 14 to do, 0 failed; about" in stderr
-    assert stdout.splitlines()[0].split() == ["set", "likelihood", "split", "state", "time", "by"]
+    assert stdout.splitlines()[0].split() == ["set", "method", "split", "state", "time", "by"]
+
+
+def test_another_method_is_one_cell_per_set_that_it_can_do(cli: Cli, another_method: str) -> None:
+    found = plan(
+        cli, "--methods", "svgp,forest", "--likelihoods", "step", "--datasets", "waveform,twonorm", "--splits", "0"
+    )
+    assert sorted(cell["name"] for cell in found["cells"]) == [
+        "paper/rbf/twonorm/step/split-00",
+        "paper/rbf/waveform/forest/split-00",
+        "paper/rbf/waveform/step/split-00",
+    ]
+    asked = ["--methods", "forest", "--datasets", "waveform", "--splits", "0", "method.settings.trees=7"]
+    assert plan(cli, *asked)["folder"] == "results/uci-trees-7"
 
 
 def test_done_failed_and_foreign_cells_are_told_apart(cli: Cli) -> None:
     def cell(likelihood: str, *more: str) -> Cell:
-        overrides = ["experiment=paper", "dataset=twonorm", f"likelihood={likelihood}", "protocol=paper", *more]
+        overrides = ["preset=paper", "dataset=twonorm", f"likelihood={likelihood}", "protocol=paper", *more]
         return Cell.of(f"paper/rbf/twonorm/{likelihood}/split-00", compose(overrides))
 
     ledger, asked = Ledger(Path("results/uci")), ["--datasets", "twonorm", "--splits", "0"]
@@ -86,7 +99,11 @@ def test_done_failed_and_foreign_cells_are_told_apart(cli: Cli) -> None:
         (["--datasets", "banana"], "'banana' is not one of the paper's UCI sets"),
         (["--datasets", "magic"], "nothing is left to compute"),
         (["--likelihoods", "sofmax"], "did you mean 'softmax'"),
-        (["--likelihoods", ""], "nothing is left to compute"),
+        (["--likelihoods", ""], "nothing is left to compare"),
+        (["--methods", "svpg"], "unknown method 'svpg'; did you mean 'svgp'"),
+        (["--methods", ""], "nothing is left to compare"),
+        (["--splits", "0-99999"], "more than 10000"),
+        (["method=svgp"], "give --methods instead"),
         (["--datasets", "twonorm", "--likelihoods", "softmax"], "has no cell"),
         (["--splits", "9-0"], "--splits '9-0' cannot be read"),
         (["--kernel", "rfb"], "unknown kernel 'rfb'; did you mean 'rbf'?"),

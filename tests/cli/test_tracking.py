@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from gpcnoise_cli.config.compose import compose
-from gpcnoise_cli.grid.cell import digest_of, read_config, settings_of, stored_config
+from gpcnoise_cli.config.compose import compose, from_dict
+from gpcnoise_cli.grid.cell import digest_of, settings_of, stored_config
 
 Cli = Callable[..., Any]
 SMALL = ("dataset=three-class", "likelihood=step", "inducing=5", "iterations=10")
@@ -22,7 +22,7 @@ def test_tracking_is_no_part_of_what_was_asked() -> None:
     assert digest_of(compose(["tracking=tensorboard"])) == digest_of(compose())
     older = stored_config(compose())
     del older["tracking"]
-    assert read_config(older, origin="a record").tracking == "none"
+    assert from_dict(older).tracking == "none"
 
 
 @pytest.mark.parametrize("command", [["train"], ["sweep", "seed=0,1"]])

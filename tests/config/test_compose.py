@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from hydra.core.global_hydra import GlobalHydra
 
-from gpcnoise_cli.config.compose import compose, from_yaml, to_yaml
+from gpcnoise_cli.config.compose import compose, from_dict, from_yaml, to_yaml
+from gpcnoise_cli.config.schema import MethodConfig
 from gpcnoise_cli.errors import UsageError
 
 
@@ -19,7 +21,7 @@ def test_default_is_softmax_on_waveform_noise_with_the_fast_recipe() -> None:
 
 
 def test_paper_recipe_is_the_paper_to_the_letter() -> None:
-    config = compose(["experiment=paper"])
+    config = compose(["preset=paper"])
     assert (config.preset, config.iterations, config.optimizer.name) == ("paper", 10000, "adam")
     assert (config.optimizer.learning_rate, config.optimizer.cycle, config.optimizer.early_stop) == (0.01, 0, False)
     assert (config.delta.mode, config.delta.value, config.delta.prior) == ("free", 1e-3, "none")
@@ -30,13 +32,13 @@ def test_paper_recipe_is_the_paper_to_the_letter() -> None:
 
 @pytest.mark.parametrize(("recipe", "bound"), [("fast", "tilted"), ("paper", "gumbel")])
 def test_recipe_chooses_the_bound_of_softmax_only(recipe: str, bound: str) -> None:
-    assert compose([f"experiment={recipe}"]).likelihood.bound == bound
-    assert compose([f"experiment={recipe}", "likelihood=step"]).likelihood.bound == "gaussian"
+    assert compose([f"preset={recipe}"]).likelihood.bound == bound
+    assert compose([f"preset={recipe}", "likelihood=step"]).likelihood.bound == "gaussian"
 
 
 def test_fast_recipe_starts_gaussian_noise_short_and_is_content_sooner() -> None:
     def start_and_end(likelihood: str) -> tuple[str, bool, float]:
-        config = compose(["experiment=fast", f"likelihood={likelihood}"])
+        config = compose(["preset=fast", f"likelihood={likelihood}"])
         return config.kernel.lengthscale_start, config.kernel.log_scale, config.optimizer.tolerance
 
     assert start_and_end("softmax") == ("data", True, 0.03)
@@ -47,7 +49,7 @@ def test_fast_recipe_starts_gaussian_noise_short_and_is_content_sooner() -> None
 def test_the_cycles_of_the_fast_recipe_end_where_it_says() -> None:
     from gpcnoise_cli.training.schedule import Schedule
 
-    config = compose(["experiment=fast"])
+    config = compose(["preset=fast"])
     schedule, ends = Schedule(config.iterations, config.optimizer), []
     while not ends or ends[-1] < config.iterations:
         ends.append(int(schedule.cycle_end))
@@ -64,7 +66,7 @@ def test_the_command_line_beats_the_recipe(recipe: str) -> None:
         "likelihood.bound=gumbel",
         "iterations=7",
     ]
-    config = compose([*wanted, f"experiment={recipe}"])
+    config = compose([*wanted, f"preset={recipe}"])
     assert (config.delta.mode, config.optimizer.name, config.optimizer.natural_step) == ("fixed", "natgrad", 0.1)
     assert (config.optimizer.learning_rate, config.likelihood.bound, config.iterations) == (0.5, "gumbel", 7)
 
@@ -96,9 +98,30 @@ def test_a_fault_leaves_no_trace_either() -> None:
 
 def test_saved_configuration_comes_back() -> None:
     path = "dir ${x}/it's a, b=c [1]\\.csv"
-    config = compose(["experiment=paper", "likelihood=logit", "out='runs/δ'"])
+    config = compose(["preset=paper", "likelihood=logit", "out='runs/δ'"])
     config.dataset.name, config.dataset.path, config.dataset.target = "file", path, "klass: ja\n"
     assert from_yaml(to_yaml(config)) == config
+
+
+def test_a_method_brings_typed_settings(another_method: str) -> None:
+    defaults = {"trees": 50, "rate": 0.01, "widths": [8, 4], "deep": False}
+    assert compose(["method=forest"]).method == MethodConfig("forest", defaults)
+    asked = ["method.settings.rate=1", "method=forest", "method.settings.deep=true", "method.settings.widths=[9]"]
+    config = compose(asked)
+    assert config.method.settings == {"trees": 50, "rate": 1.0, "widths": [9], "deep": True}
+    assert isinstance(config.method.settings["rate"], float)
+    assert from_yaml(to_yaml(config)) == config
+
+
+def test_a_saved_method_is_checked_and_completed(another_method: str) -> None:
+    stored = dataclasses.asdict(compose(["method=forest", "method.settings.trees=9"]))
+    del stored["method"]["settings"]["rate"]
+    assert from_dict(stored).method.settings == {"trees": 9, "rate": 0.01, "widths": [8, 4], "deep": False}
+    for wrong in ({"trees": "many"}, {"leaves": 3}):
+        with pytest.raises(UsageError, match=r"^the run is not a valid configuration: "):
+            from_dict({**stored, "method": {"name": "forest", "settings": wrong}}, origin="the run")
+    with pytest.raises(UsageError, match=r"method.name must be forest or svgp, not 'forst' \(did you mean forest\?\)"):
+        from_dict({**stored, "method": {"name": "forst"}})
 
 
 @pytest.mark.parametrize("text", ["", "- 1", "a: [", "inducing: many", "inducign: 3", "preset: quick"])

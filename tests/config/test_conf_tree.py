@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 
 from gpcnoise_cli.config.compose import compose, to_yaml
-from gpcnoise_cli.config.groups import GROUPS, choices, conf_dir
-from gpcnoise_cli.data.registry import DATASETS
+from gpcnoise_cli.config.groups import GROUPS, choices, conf_dir, name_key
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.methods.registry import METHODS
 
 ALL_CHOICES = [(group, name) for group in GROUPS for name in choices(group)]
 OWN_FILE = ["dataset.path=table.csv", "dataset.target=label"]
@@ -17,26 +19,22 @@ OWN_FILE = ["dataset.path=table.csv", "dataset.target=label"]
 def test_every_choice_composes_and_bears_its_name(group: str, name: str) -> None:
     config = compose([f"{group}={name}", *(OWN_FILE if name == "file" else [])])
     assert "???" not in to_yaml(config)
-    label = {"experiment": "preset", "delta": "delta.mode", "runtime": None}.get(group, f"{group}.name")
-    if label is not None:
-        found: object = config
-        for part in label.split("."):
-            found = getattr(found, part)
-        assert found == name
+    if group != "runtime":
+        assert attrgetter(name_key(group))(config) == name
 
 
 def test_no_folder_of_the_tree_is_forgotten() -> None:
     folders = {path.name for path in conf_dir().iterdir() if path.is_dir()}
-    assert folders == {*GROUPS, "experiment_likelihood"}
+    assert folders == {*GROUPS, "preset_likelihood"} - {"dataset"}
 
 
 def test_every_specialisation_belongs_to_a_recipe_and_a_likelihood() -> None:
-    pairs = {f"{recipe}_{likelihood}" for recipe in choices("experiment") for likelihood in choices("likelihood")}
-    assert set(choices("experiment_likelihood")) <= pairs
+    pairs = {f"{preset}_{likelihood}" for preset in choices("preset") for likelihood in choices("likelihood")}
+    assert set(choices("preset_likelihood")) <= pairs
 
 
-def test_datasets_are_those_of_the_registry() -> None:
-    assert choices("dataset") == sorted(DATASETS)
+def test_methods_are_those_of_the_registry() -> None:
+    assert choices("method") == sorted(METHODS)
 
 
 def test_likelihoods_are_those_of_the_registry() -> None:

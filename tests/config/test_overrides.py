@@ -10,7 +10,7 @@ from gpcnoise_cli.errors import UsageError
 SLIPS = {
     "likelihood=sofmax": "unknown likelihood 'sofmax'; did you mean 'softmax'?",
     "dataset=magik": "did you mean 'magic'?",
-    "experiment=quick": "unknown preset 'quick'; choose from: fast, paper.",
+    "preset=quick": "unknown preset 'quick'; choose from: fast, paper.",
     "likelihood=": "unknown likelihood ''",
     "dataset={name: x}": "unknown dataset",
     "optimizer.lr=3": "unknown key 'optimizer.lr'; did you mean optimizer.learning_rate?",
@@ -39,7 +39,10 @@ SLIPS = {
     "+inducing=3": "write inducing=3 without the plus sign",
     "~inducing": "takes a key away",
     "kernel@other=rbf": "moves a group with '@'",
-    "preset=paper": "write experiment=CHOICE or --preset CHOICE",
+    "experiment=paper": "unknown key 'experiment'; did you mean preset?",
+    "method=svpg": "unknown method 'svpg'; did you mean 'svgp'?",
+    "method.name=svgp": "write method=CHOICE or --method CHOICE",
+    "method.settings.width=3": "unknown key 'method.settings.width'",
     "likelihood.name=step": "write likelihood=CHOICE or --likelihood CHOICE",
 }
 
@@ -60,3 +63,19 @@ def test_a_slip_gets_one_sentence(text: str) -> None:
 )
 def test_what_hydra_understands_is_let_through(text: str) -> None:
     check_overrides([text])
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["method=forest", "method.settings.trees=many"], "method.settings.trees must be a whole number, not 'many'."),
+        (["method=forest", "method.settings.rate=null"], "method.settings.rate must be a number, not null."),
+        (["method.settings.tree=3", "method=forest"], "did you mean method.settings.trees?"),
+        (["method.settings.trees=3"], "method.settings.trees belongs to method=forest, but the method is svgp"),
+        (["method=forrest"], "unknown method 'forrest'; did you mean 'forest'?"),
+    ],
+)
+def test_a_slip_in_the_settings_of_a_method(another_method: str, overrides: list[str], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        check_overrides(overrides)
+    assert words in str(caught.value)

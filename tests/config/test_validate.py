@@ -8,6 +8,7 @@ import pytest
 
 from gpcnoise_cli.config import validate as rules
 from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.config.groups import VALUES, name_key
 from gpcnoise_cli.config.keys import key_types
 from gpcnoise_cli.config.validate import validate
 from gpcnoise_cli.errors import UsageError
@@ -25,6 +26,7 @@ REFUSED = {
     "preset": ["quick"],
     "objective": ["evidence"],
     "optimizer.name": ["sgd"],
+    "method.name": ["svpg"],
     "likelihood.bound": ["gaussian", "jaakkola"],
     "inducing": [0, -1],
     "batch_size": [0],
@@ -42,7 +44,7 @@ REFUSED = {
     "optimizer.inducing_rate_factor": [-1.0],
     "optimizer.natural_step": [0.0, 1.5],
     "optimizer.natural_ramp": [-1],
-    "runtime.threads": [-1],
+    "runtime.threads": [-1, 100_000],
     "runtime.jitter": [0.0],
     "runtime.eval_every": [-1],
     "runtime.checkpoint_seconds": [-1.0],
@@ -70,7 +72,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
     assert numbers == {rule.key for rule in rules._NUMBERS}
     free_texts = {"dataset.path", "dataset.target", "out"}
     texts = {key for key, hint in key_types().items() if "str" in str(hint)} - free_texts
-    assert texts == {*rules._CHOICES, *rules._NAMED_BY_GROUP, "likelihood.bound"}
+    assert texts == {*VALUES, *map(name_key, rules._NAMING), "likelihood.bound"}
 
 
 @pytest.mark.parametrize(

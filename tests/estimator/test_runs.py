@@ -109,3 +109,10 @@ def test_parameters_lead_to_the_same_settings_and_back(preset: str) -> None:
     }
     config = settings(asked, seed=4)
     assert settings(parameters_of(config), seed=4) == config
+
+
+def test_a_method_with_settings_leads_there_and_back(another_method: str) -> None:
+    asked = {"overrides": ("method=forest", "method.settings.trees=7", "kernel.shared=null")}
+    config = settings(asked, seed=4)
+    assert (config.method.name, config.method.settings["trees"]) == ("forest", 7)
+    assert settings(parameters_of(config), seed=4) == config

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.config.compose import compose, from_dict
+from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.grid.cell import Cell, differences, digest_of, same_settings
+from gpcnoise_cli.grid.ledger import Ledger, State
+from gpcnoise_cli.grid.uci import Grid
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+
+RESULTS = Path(__file__).resolve().parents[2] / "results" / "uci-fast"
 
 
 @pytest.mark.parametrize(
@@ -45,6 +52,48 @@ def test_a_record_older_than_a_setting_still_belongs_to_its_cell() -> None:
     assert not same_settings(cell, {"digest": "of an older program", "config": stored})
     assert not same_settings(cell, {"digest": "x", "config": {"unknown": 1}})
     assert not same_settings(cell, {"digest": "x"})
+
+
+def test_a_cell_filed_before_there_were_methods_is_one_of_svgp() -> None:
+    cell = Cell.of("a", compose())
+    stored: dict[str, Any] = cell.to_dict()["config"]
+    assert stored.pop("method") == {"name": "svgp", "settings": {}}
+    assert from_dict(stored) == cell.config
+    assert digest_of(from_dict(stored)) == cell.digest
+
+
+def test_a_method_and_its_settings_are_part_of_the_digest(another_method: str) -> None:
+    digests = {
+        digest_of(compose(asked)) for asked in ([], ["method=forest"], ["method=forest", "method.settings.trees=9"])
+    }
+    assert len(digests) == 3
+    assert Cell.of("a", compose(["method=forest", "dataset=letter"])).label == "letter forest split 0"
+    assert differences(compose(["method=forest"]), compose()) == {
+        "method.name": "forest",
+        "method.settings.trees": 50,
+        "method.settings.rate": 0.01,
+        "method.settings.widths": [8, 4],
+        "method.settings.deep": False,
+    }
+
+
+FILED = {path.relative_to(RESULTS).with_suffix("").as_posix(): path for path in RESULTS.rglob("split-*.json")}
+
+
+def test_every_filed_cell_looks_up_as_before() -> None:
+    """By its stored configuration, and by what its coordinates are composed to today."""
+    assert len(FILED) >= 66
+    records = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in FILED.items()}
+    assert {name: digest_of(from_dict(record["config"])) for name, record in records.items()} == {
+        name: record["digest"] for name, record in records.items()
+    }
+    grid = Grid("fast", "paper", "rbf", UCI_NAMES, tuple(LIKELIHOODS), (0,))
+    asked = {cell.name: cell for cell in grid.cells() if cell.name in FILED}
+    assert asked.keys() == FILED.keys()
+    assert {Ledger(RESULTS).look_up(cell).state for cell in asked.values()} == {State.DONE}
+    assert {name: cell.digest for name, cell in asked.items()} == {
+        name: record["digest"] for name, record in records.items()
+    }
 
 
 def test_differences_name_the_changed_settings() -> None:

@@ -14,7 +14,7 @@ from gpcnoise_cli.runs.provenance import host
 
 @cache
 def cell(*overrides: str) -> Cell:
-    return Cell.of("a", compose(["experiment=paper", "inducing=50", "iterations=1000", *overrides]))
+    return Cell.of("a", compose(["preset=paper", "inducing=50", "iterations=1000", *overrides]))
 
 
 def measured(**changes: object) -> dict[str, object]:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
 from gpcnoise_cli.config.compose import compose
-from gpcnoise_cli.config.groups import conf_dir
-from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.cell import digest_of
-from gpcnoise_cli.grid.grid import Grid, parse_names, parse_numbers, take_shard
-from gpcnoise_cli.grid.uci import ledger_for
+from gpcnoise_cli.grid.request import parse_names, parse_numbers, take_shard
+from gpcnoise_cli.grid.uci import Grid, ledger_for
 
 ALL = ("step", "probit", "logit", "softmax")
 
@@ -45,14 +43,8 @@ def test_cheapest_first_within_a_split() -> None:
 
 def test_a_cell_has_the_configuration_that_train_would_compose() -> None:
     cells = grid(datasets=("waveform", "letter"), likelihoods=("softmax",), splits=(3,)).cells()
-    asked = ["dataset=letter", "likelihood=softmax", "experiment=paper", "protocol=paper", "kernel=rbf", "split=3"]
+    asked = ["dataset=letter", "likelihood=softmax", "preset=paper", "protocol=paper", "kernel=rbf", "split=3"]
     assert digest_of(compose(asked)) in [cell.digest for cell in cells]
-
-
-def test_a_set_is_nothing_but_its_name() -> None:
-    """Cells are made by replacing the name instead of composing for each set; this is why they may."""
-    for name in UCI_NAMES:
-        assert yaml.safe_load((conf_dir() / "dataset" / f"{name}.yaml").read_text()) == {"name": name}
 
 
 def test_shards_divide_the_grid_and_nothing_is_left_over() -> None:
@@ -78,12 +70,48 @@ def test_numbers_and_names() -> None:
 
 def test_only_full_settings_are_filed_under_the_plain_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    short = grid(overrides=("iterations=200", "inducing=10"))
+    few: dict[str, Any] = {"likelihoods": ("probit",)}
+    short = grid(**few, overrides=("iterations=200", "inducing=10"))
     results = Path("results")
-    assert ledger_for(grid(), None).folder == results / "uci"
-    assert ledger_for(grid(preset="fast"), None).folder == results / "uci-fast"
-    assert ledger_for(grid(overrides=("iterations=10000",)), None).folder == results / "uci"
+    assert ledger_for(grid(**few), None).folder == results / "uci"
+    assert ledger_for(grid(preset="fast", **few), None).folder == results / "uci-fast"
+    assert ledger_for(grid(**few, overrides=("iterations=10000",)), None).folder == results / "uci"
     assert ledger_for(short, None).folder == results / "uci-inducing-10-iterations-200"
     assert ledger_for(short, results.resolve()).folder.name == "uci-inducing-10-iterations-200"
     assert ledger_for(short, Path("mine")).folder == Path("mine/uci")
     assert short.cells()[0].departures == {"iterations": 200, "inducing": 10}
+
+
+def test_a_setting_that_one_likelihood_has_already_departs_for_the_others() -> None:
+    tolerance = compose(["preset=fast", "likelihood=step"]).optimizer.tolerance
+    assert compose(["preset=fast", "likelihood=softmax"]).optimizer.tolerance != tolerance
+    asked = (f"optimizer.tolerance={tolerance}",)
+    both = grid(preset="fast", likelihoods=("step", "softmax"), overrides=asked)
+    assert ledger_for(both, None).folder.name == f"uci-fast-tolerance-{tolerance}"
+    assert {cell.config.likelihood.name: cell.departures for cell in both.cells()} == {
+        "step": {},
+        "softmax": {"optimizer.tolerance": tolerance},
+    }
+    assert ledger_for(grid(preset="fast", likelihoods=("step",), overrides=asked), None).folder.name == "uci-fast"
+
+
+def test_likelihoods_multiply_for_svgp_and_another_method_has_one_column(another_method: str) -> None:
+    asked = Grid(
+        "paper", "clean", "rbf", ("twonorm", "waveform"), ("step", "softmax"), (4,), methods=("forest", "svgp")
+    )
+    cells = {cell.name: cell.config for cell in asked.cells()}
+    assert sorted(cells) == [
+        "clean/rbf/twonorm/step/split-04",
+        "clean/rbf/waveform/forest/split-04",  # not on twonorm, which is binary
+        "clean/rbf/waveform/softmax/split-04",
+        "clean/rbf/waveform/step/split-04",
+    ]
+    forest = cells["clean/rbf/waveform/forest/split-04"]
+    assert (forest.method.name, forest.method.settings["trees"]) == ("forest", 50)
+    assert cells["clean/rbf/waveform/step/split-04"].method.name == "svgp"
+    assert [cell.method.name for name, cell in cells.items() if "forest" not in name] == ["svgp"] * 3
+
+
+def test_a_request_that_no_machine_would_finish_is_refused() -> None:
+    with pytest.raises(UsageError, match="70000 cells, more than 10000"):
+        grid(datasets=("waveform",), likelihoods=("step",), splits=tuple(range(70_000))).cells()

@@ -19,7 +19,7 @@ from gpcnoise_cli.grid.ledger import Ledger, State
 from gpcnoise_cli.grid.plan import Plan
 from gpcnoise_cli.grid.workspace import Busy
 
-CELL = Cell.of("paper/rbf/twonorm/probit/split-00", compose(["experiment=paper", "likelihood=probit"]))
+CELL = Cell.of("paper/rbf/twonorm/probit/split-00", compose(["preset=paper", "likelihood=probit"]))
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_torn_result_counts_as_absent_and_is_replaced(ledger: Ledger, torn: st
 
 
 def test_a_result_of_other_settings_is_neither_taken_nor_overwritten(ledger: Ledger) -> None:
-    short = Cell.of(CELL.name, compose(["experiment=paper", "likelihood=probit", "iterations=20"]))
+    short = Cell.of(CELL.name, compose(["preset=paper", "likelihood=probit", "iterations=20"]))
     ledger.file_result(short, record(short))
     plan = Plan.of([CELL], ledger)
     assert plan.entries[CELL].state is State.OTHER

@@ -20,7 +20,7 @@ Cli = Callable[..., Any]
 OVERRIDES = st.fixed_dictionaries(
     {},
     optional={
-        "experiment": st.sampled_from(["fast", "paper"]),
+        "preset": st.sampled_from(["fast", "paper"]),
         "likelihood": st.sampled_from(["step", "softmax"]),
         "kernel": st.sampled_from(["rbf", "matern52+rbf"]),
         "optimizer": st.sampled_from(["adam", "natgrad"]),
@@ -59,8 +59,19 @@ def test_a_file_of_ones_own_with_an_awkward_name(cli: Cli) -> None:
     assert digest_by(cli, train_command(config)) == digest_of(config)
 
 
+def test_a_method_with_settings_of_its_own(cli: Cli, another_method: str) -> None:
+    config = compose(["method=forest", "method.settings.trees=9", "method.settings.widths=[3,2]", "likelihood=step"])
+    assert digest_by(cli, train_command(config)) == digest_of(config)
+    stored = stored_config(compose(["preset=paper", "protocol=paper", "dataset=letter", "method=forest", "split=2"]))
+    command = repeat_cell(stored, uci=True)
+    assert command == (
+        "gpcnoise reproduce uci --preset paper --protocol paper --kernel rbf --datasets letter --methods forest "
+        "--splits 2 --results repeated"
+    )
+
+
 def test_a_configuration_older_than_a_setting_is_completed() -> None:
-    stored = json.loads(json.dumps(stored_config(compose(["experiment=paper"]))))
+    stored = json.loads(json.dumps(stored_config(compose(["preset=paper"]))))
     del stored["optimizer"]["inducing_rate_factor"]
     command = repeat_cell(stored, uci=True)
     assert command is not None

@@ -25,6 +25,15 @@ def test_lists_ranges_choices_and_globs_multiply() -> None:
     assert len({one.cell.name for one in cells}) == 8
 
 
+def test_data_sets_by_a_pattern() -> None:
+    assert [one.values["dataset"] for one in expand(["dataset=glob(wave*)"])] == ["waveform", "waveform-noise"]
+
+
+def test_methods_are_swept_like_other_groups(another_method: str) -> None:
+    cells = expand(["method=svgp,forest"])
+    assert [one.cell.config.method.name for one in cells] == ["svgp", "forest"]
+
+
 def test_values_that_mean_the_same_are_one_cell() -> None:
     assert len(expand(["optimizer.learning_rate=0.01,1e-2"])) == 1
 
@@ -45,6 +54,10 @@ def test_nothing_swept_is_one_cell_and_a_quoted_list_is_one_value(
         ("likelihood=step,sofmax", "did you mean 'softmax'"),
         ("inducing", "KEY=VALUE"),
         ("seed=range(0,100000)", "more than 10000"),
+        ("seed=range(0,100000000000)", "100000000000 cells, more than 10000"),  # which no memory would hold
+        ("seed=shuffle(range(0,100000000000))", "more than 10000"),
+        ("seed=range(0,10,0)", "has no end"),
+        ("optimizer.learning_rate=range(0,inf)", "has no end"),
         ("kernel=glob(none*)", "names no value"),
         ("nonsense=1,2", "unknown key 'nonsense'"),
     ],

@@ -108,7 +108,7 @@ def test_where_nothing_is_said_few_classes_have_a_kernel_each_and_many_share_one
 
 def test_only_the_fast_softmax_moves_its_kernel_by_logarithms() -> None:
     def log_scale(preset: str, likelihood: str) -> bool:
-        return compose([f"experiment={preset}", f"likelihood={likelihood}"]).kernel.log_scale
+        return compose([f"preset={preset}", f"likelihood={likelihood}"]).kernel.log_scale
 
     assert log_scale("fast", "softmax")
     assert not any(log_scale(*pair) for pair in (("paper", "softmax"), ("fast", "step"), ("fast", "probit")))

@@ -19,9 +19,8 @@ from typing import Any
 import pytest
 
 from gpcnoise_cli.grid.cell import Cell, stored_config
-from gpcnoise_cli.grid.grid import Grid
 from gpcnoise_cli.grid.ledger import Ledger
-from gpcnoise_cli.grid.uci import folder_name
+from gpcnoise_cli.grid.uci import Grid, folder_name
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
 from gpcnoise_cli.tables.published import published_figures
 

@@ -60,7 +60,7 @@ def test_a_rare_class_among_many_inputs_is_learned_by_natural_gradients(
     table = Table(X, y, (0, 1), tuple(f"f{j}" for j in range(20)), "generated")
     sizes = ("inducing=60", "batch_size=256", "iterations=400", "runtime.eval_every=1000", "runtime.precision=mixed")
     run = trainer(
-        config("experiment=fast", "likelihood=probit", *sizes), make_split("rare", table, protocol="clean", split=0)
+        config("preset=fast", "likelihood=probit", *sizes), make_split("rare", table, protocol="clean", split=0)
     )
     run.train()
     largest = 100.0 * (1.0 - np.mean(y))

@@ -64,7 +64,7 @@ def test_natural_gradients_do_not_run_away_where_classes_overlap(
     sizes = ("inducing=30", "batch_size=512", "iterations=200", "runtime.eval_every=1000", "optimizer.early_stop=false")
     values = {}
     for name in ("elbo", "predictive"):
-        run = trainer(config("experiment=fast", f"likelihood={likelihood}", f"objective={name}", *sizes), data)
+        run = trainer(config("preset=fast", f"likelihood={likelihood}", f"objective={name}", *sizes), data)
         run.train()
         run.model.likelihood.objective = "predictive"
         values[name] = objective(run)
