@@ -39,8 +39,9 @@ class PlainProgress(TrainingEvents):
     def measured(self, point: CurvePoint) -> None:
         rate = (point.step - self.first) / max(time.monotonic() - self.began, 1e-9)
         left = (self.end - point.step) / max(rate, 1e-9)
+        loss = self.loss if point.elbo is None else -point.elbo
         self.console.print(
-            f"step {point.step}/{self.end}  loss {self.loss if point.elbo is None else -point.elbo:.5g}  acc {point.acc:.2f}%  nll {point.nll:.4f}  "
+            f"step {point.step}/{self.end}  loss {loss:.5g}  acc {point.acc:.2f}%  nll {point.nll:.4f}  "
             f"{rate:.1f} step/s  {left:.0f} s left"
         )
 
