@@ -45,7 +45,7 @@ def inline_svg(
             if child.tag in ("metadata", "style"):
                 parent.remove(child)
     for identifier, texts in (points or {}).items():
-        dots = [one for one in root.iter() if one.get("id") == identifier for one in one.iter("use")]
+        dots = [dot for line in root.iter("g") if line.get("id") == identifier for dot in line.iter("use")]
         for dot, text in zip(dots, texts, strict=True):
             ElementTree.SubElement(dot, "title").text = text
     _name_apart(root, name)
