@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.bench.tables import SYSTEM_NAMES
-from gpcnoise_cli.figures.drawings.style import GREY, PAGE, label_axes, look, new_figure
+from gpcnoise_cli.figures.style import GREY, PAGE, label_axes, look, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,8 +8,8 @@ from typing import Any
 
 from gpcnoise_cli.bench.drawings import growth_figure, quality_figure
 from gpcnoise_cli.bench.tables import growth_rows, machine_line
-from gpcnoise_cli.figures.drawings.files import make_folder, save_figure, write_csv, write_json
-from gpcnoise_cli.figures.drawings.style import drawing
+from gpcnoise_cli.figures.files import make_folder, save_figure, write_csv, write_json
+from gpcnoise_cli.figures.style import drawing
 
 
 def write_bench(result: Mapping[str, Any], folder: Path) -> list[Path]:

@@ -1,46 +1,35 @@
-"""`gpcnoise reproduce toy|errors|noise|delta|airline|capabilities|bounds|all`: the paper's figures, one command each.
+"""`gpcnoise reproduce NAME` for every figure of the catalogue, and `gpcnoise reproduce all`.
 
-Every verb computes an experiment, draws it, writes pictures and numbers, and says what they show. What is trained is
-kept in a work folder, so that a second call trains nothing and an interrupted one continues.
+Every verb computes a figure, draws it, writes pictures and numbers, and says what they show. Its options are the fields
+of the figure's settings. What is trained is kept in a work folder, so that a second call trains nothing and an
+interrupted one continues.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
-from gpcnoise_cli.errors import GpcnoiseError, UsageError
-from gpcnoise_cli.figures import settings as published
-from gpcnoise_cli.figures.settings import Settings
+from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.figures.catalogue import Experiment
-    from gpcnoise_cli.figures.drawings.publish import Published
+    from gpcnoise_cli.figures.experiment import Experiment, Option, Settings
+    from gpcnoise_cli.figures.publish import Published
     from gpcnoise_cli.figures.runs import Runs
     from gpcnoise_cli.training.events import TrainingEvents
 
 FIGURES = Path("results") / "figures"
 WORK = ".work"
 INDEX = "index.md"
-
-
-def _number(default: int | None, what: str, name: str, short: str | None = None) -> Any:
-    shown = f"{default:,}" if default is not None else "the preset's"
-    names = (name, short) if short else (name,)
-    return typer.Option(*names, min=1, help=f"{what} Default: {shown}.", metavar="N", show_default=False)
-
-
-def _names(default: tuple[str, ...], what: str, name: str) -> Any:
-    return typer.Option(
-        name, help=f"{what}, between commas. Default: {', '.join(default)}.", metavar="NAMES", show_default=False
-    )
-
 
 Out = Annotated[
     Path | None,
@@ -53,114 +42,101 @@ Out = Annotated[
     ),
 ]
 
-_toy, _noise, _delta = published.ToySettings(), published.NoiseSettings(), published.DeltaSettings()
-_airline, _bounds = published.AirlineSettings(), published.BoundsSettings()
+
+class FigureGroup(TyperGroup):
+    """A group with a command for every figure, made when one is asked for: other commands need not wait for NumPy."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.commands:
+            self.commands.update(_commands())
+        return super().get_command(ctx, cmd_name)
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        self.commands.update(_commands())
+        return super().list_commands(ctx)
 
 
-def toy(
-    iterations: Annotated[int | None, _number(_toy.iterations, "Adam iterations.", "--iterations")] = None,
-    inducing: Annotated[int | None, _number(_toy.inducing, "Inducing points.", "--inducing", "-m")] = None,
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """Decision boundaries and inducing points on two toys (Fig. 2).
+@functools.cache
+def _commands() -> Mapping[str, Any]:
+    from gpcnoise_cli.figures.catalogue import EXPERIMENTS
 
-    Example: gpcnoise reproduce toy
-    """
-    _show(_one("toy", published.ToySettings, out, iterations=iterations, inducing=inducing), json)
-
-
-def errors(out: Out = None, json: Json = False) -> None:
-    """The error distributions, their Gaussian approximations, and the best noise variance a* (Fig. 5).
-
-    Example: gpcnoise reproduce errors
-    """
-    _show(_one("errors", published.ErrorsSettings, out), json)
+    app = typer.Typer()
+    for experiment in EXPERIMENTS.values():
+        app.command(experiment.name)(_command(experiment))
+    app.command("all")(everything)
+    group: Any = typer.main.get_command(app)
+    commands: Mapping[str, Any] = group.commands
+    return commands
 
 
-def noise(
-    iterations: Annotated[int | None, _number(_noise.iterations, "Iterations on the toys.", "--iterations")] = None,
-    inducing: Annotated[
-        int | None, _number(_noise.inducing, "Inducing points on the toys.", "--inducing", "-m")
-    ] = None,
-    sets: Annotated[str | None, _names(_noise.sets, "Larger sets besides the toys", "--sets")] = None,
-    set_iterations: Annotated[
-        int | None, _number(_noise.set_iterations, "Iterations on the larger sets.", "--set-iterations")
-    ] = None,
-    set_inducing: Annotated[
-        int | None, _number(_noise.set_inducing, "Inducing points on the larger sets.", "--set-inducing")
-    ] = None,
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """Whether the noise variance a could be learned: the bound and its derivative in a (App. B).
+def _command(experiment: Experiment) -> Callable[..., None]:
+    """The function that Typer turns into the command of a figure."""
 
-    Example: gpcnoise reproduce noise
-    """
-    asked = {"iterations": iterations, "inducing": inducing, "sets": _split(sets, "set")}
-    more = {"set_iterations": set_iterations, "set_inducing": set_inducing}
-    _show(_one("noise", published.NoiseSettings, out, **asked, **more), json)
+    def command(out: Path | None, json: bool, **given: Any) -> None:
+        settings = _settings(experiment.settings, given)
+        folder = out or FIGURES / settings.folder_name(experiment.name)
+        with _working((out or FIGURES) / WORK) as runs:
+            done = _published(experiment, settings, folder, runs)
+        _show(done, json)
 
-
-def delta(
-    iterations: Annotated[int | None, _number(_delta.iterations, "Adam iterations.", "--iterations")] = None,
-    inducing: Annotated[int | None, _number(_delta.inducing, "Inducing points.", "--inducing", "-m")] = None,
-    methods: Annotated[str | None, _names(_delta.methods, "Likelihoods", "--methods")] = None,
-    sets: Annotated[str | None, _names(_delta.sets, "Data sets", "--sets")] = None,
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """Fixed, free and optimal δ: accuracy and nll along training, and what q(f) becomes (Fig. 4).
-
-    Example: gpcnoise reproduce delta --methods step
-    """
-    asked = {"methods": _likelihoods(methods, published.GAUSSIAN_METHODS), "sets": _split(sets, "set")}
-    _show(_one("delta", published.DeltaSettings, out, iterations=iterations, inducing=inducing, **asked), json)
+    annotations: dict[str, Any] = {}
+    for name, option in experiment.settings.options().items():
+        annotations |= _parameters(name, option)
+    annotations |= {"out": Out, "json": Json}
+    command.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_default(kind), annotation=kind)
+            for name, kind in annotations.items()
+        ]
+    )
+    command.__annotations__ = annotations
+    example = f"gpcnoise reproduce {experiment.name} {experiment.example}".strip()
+    command.__doc__ = f"{experiment.shows[0].upper()}{experiment.shows[1:]}.\n\nExample: {example}"
+    return command
 
 
-def airline(
-    iterations: Annotated[
-        int | None, _number(_airline.iterations, "Adam iterations (the paper: 100,000).", "--iterations")
-    ] = None,
-    inducing: Annotated[int | None, _number(_airline.inducing, "Inducing points.", "--inducing", "-m")] = None,
-    methods: Annotated[str | None, _names(_airline.methods, "Likelihoods", "--methods")] = None,
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """Accuracy and nll along training on two million flights (Fig. 3), with step time and peak memory.
+def _parameters(name: str, option: Option) -> dict[str, Any]:
+    """What Typer needs to know of a setting; a setting that may be empty has a flag for that besides."""
+    flag = f"--{name.replace('_', '-')}"
+    if not option.what:
+        return {name: Annotated[int | None, _number(option.help, flag, option.short)]}
 
-    Example: gpcnoise reproduce airline --iterations 2000
-    """
-    asked = {"methods": _likelihoods(methods, published.METHODS)}
-    _show(_one("airline", published.AirlineSettings, out, iterations=iterations, inducing=inducing, **asked), json)
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",")
+        return [f"{before}{comma}{choice}" for choice in option.choices if choice.startswith(last)]
 
-
-def capabilities(out: Out = None, json: Json = False) -> None:
-    """Which likelihoods scalable GP classifiers handle, and what this program adds (Table I).
-
-    Example: gpcnoise reproduce capabilities
-    """
-    _show(_one("capabilities", published.CapabilitiesSettings, out), json)
+    more: dict[str, Any] = {"metavar": "NAMES", "show_default": False, "autocompletion": complete}
+    listed = {name: Annotated[str | None, typer.Option(flag, help=option.help, **more)]}
+    if option.empty is None:
+        return listed
+    empty, help = option.empty
+    return {**listed, _variable(empty): Annotated[bool, typer.Option(empty, help=help)]}
 
 
-def bounds(
-    sets: Annotated[str | None, _names(_bounds.sets, "Sets to train on with either bound", "--sets")] = None,
-    curves_only: Annotated[bool, typer.Option("--curves-only", help="Train nothing: only the bounds as such.")] = False,
-    iterations: Annotated[int | None, _number(_bounds.iterations, "Iterations on each set.", "--iterations")] = None,
-    inducing: Annotated[int | None, _number(_bounds.inducing, "Inducing points.", "--inducing", "-m")] = None,
-    splits: Annotated[int | None, _number(_bounds.splits, "Random splits of each set.", "--splits")] = None,
-    points: Annotated[int | None, _number(_bounds.points, "Random marginals behind each curve.", "--points")] = None,
-    out: Out = None,
-    json: Json = False,
-) -> None:
-    """How loose each bound is, the paper's softmax bound against the tilted one, and what that does on real sets.
+def _number(help: str, flag: str, short: str | None = None) -> Any:
+    return typer.Option(flag, *([short] if short else []), min=1, help=help, metavar="N", show_default=False)
 
-    Example: gpcnoise reproduce bounds --curves-only
-    """
-    if curves_only and sets is not None:
-        raise UsageError("--curves-only trains on no set; leave out --sets.")
-    asked = {"sets": () if curves_only else _split(sets, "set"), "splits": splits, "points": points}
-    _show(_one("bounds", published.BoundsSettings, out, iterations=iterations, inducing=inducing, **asked), json)
+
+def _variable(flag: str) -> str:
+    return flag.lstrip("-").replace("-", "_")
+
+
+def _default(annotation: Any) -> bool | None:
+    return False if annotation.__origin__ is bool else None
+
+
+def _settings(kind: type[Settings], given: Mapping[str, Any]) -> Settings:
+    """What was not asked for keeps its published setting."""
+    asked: dict[str, Any] = {}
+    for name, option in kind.options().items():
+        value = given[name]
+        if option.empty and given[_variable(option.empty[0])]:
+            if value is not None:
+                raise UsageError(f"{option.empty[0]} leaves no {name} to choose from; omit --{name}.")
+            asked[name] = ()
+        elif value is not None:
+            asked[name] = _split(value, option.what, option.choices) if option.what else value
+    return kind(**asked)
 
 
 def everything(
@@ -168,9 +144,11 @@ def everything(
         str | None, typer.Option("--only", help="Some of them, between commas. Default: all.", show_default=False)
     ] = None,
     iterations: Annotated[
-        int | None, _number(None, "Iterations of every training, to shorten.", "--iterations")
+        int | None, _number("Iterations of every training, to shorten. Default: the figure's.", "--iterations")
     ] = None,
-    inducing: Annotated[int | None, _number(None, "Inducing points of every model.", "--inducing", "-m")] = None,
+    inducing: Annotated[
+        int | None, _number("Inducing points of every model. Default: the figure's.", "--inducing", "-m")
+    ] = None,
     out: Out = None,
     json: Json = False,
 ) -> None:
@@ -179,10 +157,9 @@ def everything(
     Example: gpcnoise reproduce all --only errors,toy
     """
     from gpcnoise_cli.figures.catalogue import EXPERIMENTS
-    from gpcnoise_cli.figures.drawings.publish import read_published, write_index
+    from gpcnoise_cli.figures.publish import read_published, write_index
 
-    names = _split(only, "experiment") or tuple(EXPERIMENTS)
-    _check_known("experiment", names, EXPERIMENTS)
+    names = tuple(EXPERIMENTS) if only is None else _split(only, "experiment", EXPERIMENTS)
     base = out or FIGURES
     outcomes: dict[str, Published | str] = {}
     with _working(base / WORK) as runs:
@@ -206,25 +183,8 @@ def everything(
         raise typer.Exit(1)
 
 
-def register(app: typer.Typer) -> None:
-    """Mount the verbs on `gpcnoise reproduce`."""
-    for verb in (toy, errors, noise, delta, airline, capabilities, bounds):
-        app.command()(verb)
-    app.command("all")(everything)
-
-
-def _one(name: str, kind: type[Settings], out: Path | None, **asked: Any) -> Published:
-    """Compute and publish one experiment; what was not asked for keeps its published setting."""
-    from gpcnoise_cli.figures.catalogue import EXPERIMENTS
-
-    settings = kind(**{key: value for key, value in asked.items() if value is not None})
-    folder = out or FIGURES / settings.folder_name(name)
-    with _working((out or FIGURES) / WORK) as runs:
-        return _published(EXPERIMENTS[name], settings, folder, runs)
-
-
 def _published(experiment: Experiment, settings: Settings, folder: Path, runs: Runs) -> Published:
-    from gpcnoise_cli.figures.drawings.publish import publish
+    from gpcnoise_cli.figures.publish import publish
 
     return publish(experiment, settings, experiment.compute(settings, runs), folder)
 
@@ -292,30 +252,11 @@ def _as_json(done: Published) -> dict[str, Any]:
     return {**done.summary, "findings": done.findings, "folder": done.folder, "files": [str(p) for p in done.files]}
 
 
-def _split(text: str | None, what: str) -> tuple[str, ...] | None:
-    if text is None:
-        return None
+def _split(text: str, what: str, choices: Collection[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names:
         raise UsageError(f"no {what} is named in {text!r}; write names between commas.")
-    if what == "set":
-        from gpcnoise_cli.data.registry import get_spec
-
-        for name in names:
-            get_spec(name)
-    return names
-
-
-def _likelihoods(text: str | None, choices: tuple[str, ...]) -> tuple[str, ...] | None:
-    names = _split(text, "likelihood")
-    if names is not None:
-        _check_known("likelihood", names, choices)
-    return names
-
-
-def _check_known(what: str, names: tuple[str, ...], choices: Any) -> None:
-    from gpcnoise_cli.errors import unknown_choice
-
     for name in names:
         if name not in choices:
             raise unknown_choice(what, name, choices)
+    return names

@@ -22,7 +22,6 @@ from gpcnoise_cli.cli import (
     data,
     doctor,
     evaluate,
-    figures,
     plot,
     predict,
     report,
@@ -46,7 +45,6 @@ app.command()(evaluate.evaluate)
 app.command()(config.config)
 app.add_typer(data.app, name="data")
 app.command()(sweep.sweep)
-figures.register(reproduce.app)
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(tables.app, name="tables")
 app.command()(plot.plot)

@@ -10,6 +10,7 @@ import typer
 
 from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
 from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
+from gpcnoise_cli.cli.figures import FigureGroup
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.config.groups import choices
 from gpcnoise_cli.config.options import OPTIONS
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="reproduce",
+    cls=FigureGroup,
     help="Compute the paper's experiments anew: resumable, crash-safe, on all cores.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,

@@ -1,4 +1,5 @@
-"""The paper's experiments behind its figures and Table I: each module computes one of them, from scratch, as numbers.
+"""The paper's figures and Table I: each module computes one of them from scratch as numbers and draws it.
 
-Drawing is `gpcnoise_cli.figures.drawings`, one module of the same name each; `catalogue` lists the pairs.
+Importing them starts neither TensorFlow, which is needed when something is computed, nor Matplotlib, which is needed
+when something is drawn; only Matplotlib's file backends are used.
 """

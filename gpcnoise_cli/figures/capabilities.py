@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpcnoise_cli.figures.result import Row
-from gpcnoise_cli.figures.runs import Runs
-from gpcnoise_cli.figures.settings import CapabilitiesSettings
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, build_likelihood, num_latent_functions
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings
+from gpcnoise_cli.figures.style import BLACK, BLUE, GREY, new_figure
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, LikelihoodSpec, build_likelihood, num_latent_functions
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gpcnoise_cli.figures.runs import Runs
 
 BINARY, MULTI = "b", "m"
 PRINTED: dict[str, dict[str, str]] = {
@@ -44,9 +48,7 @@ class CapabilitiesResult:
             {
                 "likelihood": name,
                 "method": LIKELIHOODS[name].label,
-                "noise": "Gumbel"
-                if LIKELIHOODS[name].noise_variance is None
-                else f"N(0, {LIKELIHOODS[name].noise_variance:g})",
+                "noise": _noise(LIKELIHOODS[name]),
                 "bounds": " ".join(self.bounds[name]),
                 "latent_functions_of_2_classes": self.latent[name][0],
                 "latent_functions_of_3_classes": self.latent[name][1],
@@ -75,12 +77,16 @@ class CapabilitiesResult:
         return {"table": list(self.tables()["capabilities"]), "bounds": {k: list(v) for k, v in self.bounds.items()}}
 
 
+def _noise(spec: LikelihoodSpec) -> str:
+    return spec.summary if spec.noise_variance is None else f"N(0, {spec.noise_variance:g})"
+
+
 def in_words(kinds: str) -> str:
     """`yes (b, m)` or `no`."""
     return f"yes ({', '.join(kinds)})" if kinds else "no"
 
 
-def compute(settings: CapabilitiesSettings, runs: Runs) -> CapabilitiesResult:
+def compute(settings: Settings, runs: Runs) -> CapabilitiesResult:
     """Build and try every likelihood; nothing is trained."""
     from gpcnoise_cli.runtime import load_tensorflow
 
@@ -107,3 +113,40 @@ def works(name: str, classes: int) -> bool:
         if not np.allclose(probabilities.sum(axis=1), 1.0, atol=1e-6):
             return False
     return True
+
+
+_WORDS = {"": "–", "b": "binary", "m": "multi-class", "bm": "binary,\nmulti-class"}
+
+
+def draw(result: CapabilitiesResult, note: str) -> dict[str, Figure]:
+    """Table I as a picture: who handles what."""
+    methods = list(result.cells)
+    figure = new_figure(5.2, 0.5 + 0.45 * len(methods), note=note)
+    axes = figure.subplots()
+    axes.set_xlim(-1.2, len(result.likelihoods) - 0.5)
+    axes.set_ylim(len(methods) - 0.4, -1.3)
+    axes.axis("off")
+    for column, name in enumerate(result.likelihoods):
+        axes.text(column, -0.85, name, ha="center", va="center", weight="bold")
+    axes.axhline(-0.5, color=BLACK, linewidth=0.8)
+    for row, method in enumerate(methods):
+        ours = row == len(methods) - 1
+        if ours:
+            axes.axhspan(row - 0.45, row + 0.45, color=BLUE, alpha=0.1, linewidth=0)
+        axes.text(-1.15, row, method, va="center", weight="bold" if ours else "normal")
+        for column, name in enumerate(result.likelihoods):
+            kinds = result.cells[method].get(name, "")
+            colour = BLACK if kinds else GREY
+            further = [f"\n{bound} bound" for bound in result.bounds[name][1:]] if ours else []
+            text = _WORDS.get(kinds, kinds) + "".join(further)
+            axes.text(column, row, text, ha="center", va="center", color=colour, fontsize=7.5)
+    return {"capabilities": figure}
+
+
+EXPERIMENT = Experiment(
+    "capabilities",
+    "which likelihoods scalable GP classifiers handle, and what this program adds (Table I)",
+    Settings,
+    compute,
+    draw,
+)

@@ -9,19 +9,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.quoting import Scalar
-from gpcnoise_cli.data.folder import is_present
-from gpcnoise_cli.data.registry import get_spec
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.figures.result import Row, holds
-from gpcnoise_cli.figures.runs import Run, Runs
-from gpcnoise_cli.figures.settings import DeltaSettings
-from gpcnoise_cli.training.events import CurvePoint
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, holds, names, number, present
+from gpcnoise_cli.figures.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    METHOD_LOOKS,
+    PAGE,
+    VERMILION,
+    in_thousands,
+    label_axes,
+    method_name,
+    new_figure,
+)
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gpcnoise_cli.figures.runs import Run, Runs
+    from gpcnoise_cli.training.events import CurvePoint
 
 Array = NDArray[np.float64]
 
@@ -29,6 +43,17 @@ MODES = ("fixed", "free", "optimal")
 QUANTILES = np.linspace(0.005, 0.995, 199)
 MEASUREMENTS = 40
 MOST_ROWS = 20_000
+METHODS = tuple(name for name, spec in LIKELIHOODS.items() if spec.has_delta)
+
+
+@dataclass(frozen=True)
+class DeltaSettings(Settings):
+    """The paper's UCI settings on adult and waveform-noise."""
+
+    iterations: int = number(10_000, "Adam iterations.")
+    inducing: int = number(300, "Inducing points.", short="-m")
+    methods: tuple[str, ...] = names(METHODS, "Likelihoods", METHODS, "likelihood")
+    sets: tuple[str, ...] = datasets(("adult", "waveform-noise"), "Data sets")
 
 
 @dataclass(frozen=True)
@@ -126,8 +151,8 @@ class DeltaResult:
 
 def compute(settings: DeltaSettings, runs: Runs) -> DeltaResult:
     """Every set, method and mode; the paper's protocol and settings."""
-    here = [name for name in settings.sets if get_spec(name).generated or is_present(get_spec(name))]
-    missing = tuple(f"{name!r} is not in the data folder." for name in settings.sets if name not in here)
+    here, absent = present(settings.sets)
+    missing = tuple(f"{name!r} is not in the data folder." for name in absent)
     if not here:
         raise GpcnoiseError(f"none of the sets is here: {' '.join(missing)} See `gpcnoise data list`.")
     done = [
@@ -154,10 +179,8 @@ def _overrides(dataset: str, likelihood: str, mode: str, settings: DeltaSettings
 
 def _summarised(run: Run, mode: str) -> DeltaRun:
     from gpcnoise_cli.methods.svgp import model_of
-    from gpcnoise_cli.runs.train import load_data
 
-    trained = run.load()
-    split = load_data(trained.config)
+    trained, split = run.load()
     X, y = split.X_train[:MOST_ROWS], split.y_train[:MOST_ROWS]
     blocks = [model_of(trained).predict_f(X[start : start + 2048]) for start in range(0, len(X), 2048)]
     mu, nu = (np.concatenate([np.asarray(block[i], dtype=np.float64) for block in blocks]) for i in (0, 1))
@@ -175,3 +198,79 @@ def _summarised(run: Run, mode: str) -> DeltaRun:
         mean_quantiles=np.quantile(mu[rows, column], QUANTILES),
         variance_quantiles=np.quantile(nu[rows, column], QUANTILES),
     )
+
+
+_MODE_LINES: dict[str, Any] = {"fixed": ":", "free": "-", "optimal": "--"}
+_MODE_COLOURS = {"fixed": VERMILION, "free": BLUE, "optimal": GREEN}
+
+
+def draw(result: DeltaResult, note: str) -> dict[str, Figure]:
+    """Accuracy and nll along training for each set, and the marginals that came out of it."""
+    return {"delta": _curves(result, note), "marginals": _marginals(result, note)}
+
+
+def _curves(result: DeltaResult, note: str) -> Figure:
+    sets = list(dict.fromkeys(run.dataset for run in result.runs))
+    figure = new_figure(PAGE, 0.6 + 2.1 * len(sets), note=note)
+    grid = figure.subplots(len(sets), 3, squeeze=False)
+    for row, name in enumerate(sets):
+        chosen = [run for run in result.runs if run.dataset == name]
+        for axes, metric, label in zip(
+            grid[row], ("acc", "nll", "delta"), ("accuracy, %", "nll, nats", "δ"), strict=True
+        ):
+            for run in chosen:
+                steps = [point.step for point in run.curve]
+                values = [getattr(point, metric) for point in run.curve]
+                axes.plot(steps, values, color=METHOD_LOOKS[run.likelihood].colour, linestyle=_MODE_LINES[run.mode])
+                if metric == "delta" and run.mode == "free":
+                    axes.plot(
+                        steps[-1],
+                        run.best_delta,
+                        "*",
+                        color=METHOD_LOOKS[run.likelihood].colour,
+                        markersize=7,
+                        clip_on=False,
+                    )
+            label_axes(axes, x="iteration", y=label, title=name)
+            in_thousands(axes)
+    figure.legend(handles=_key(result), loc="outside lower center", ncols=4)
+    return figure
+
+
+def _marginals(result: DeltaResult, note: str) -> Figure:
+    method = result.runs[0].likelihood
+    sets = list(dict.fromkeys(run.dataset for run in result.runs))
+    figure = new_figure(PAGE, 0.5 + 2.0 * len(sets), note=note)
+    grid = figure.subplots(len(sets), 2, squeeze=False)
+    for row, name in enumerate(sets):
+        for run in (r for r in result.runs if r.dataset == name and r.likelihood == method):
+            look = {"color": _MODE_COLOURS[run.mode], "linestyle": _MODE_LINES[run.mode], "label": f"{run.mode} δ"}
+            grid[row, 0].plot(run.mean_quantiles, QUANTILES, **look)
+            grid[row, 1].plot(np.maximum(run.variance_quantiles, 1e-6), QUANTILES, **look)
+        title = f"{name}, {method_name(method)}"
+        label_axes(grid[row, 0], x="μ at the training rows", y="part of the rows below", title=title)
+        label_axes(grid[row, 1], x="ν at the training rows", title=title)
+        low, high = grid[row, 1].get_xlim()
+        if high > 20 * max(low, 1e-6):
+            grid[row, 1].set_xscale("log")
+    figure.legend(*grid[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return figure
+
+
+def _key(result: DeltaResult) -> list[object]:
+    from matplotlib.lines import Line2D
+
+    methods = list(dict.fromkeys(run.likelihood for run in result.runs))
+    handles: list[object] = [Line2D([], [], color=METHOD_LOOKS[m].colour, label=method_name(m)) for m in methods]
+    handles += [Line2D([], [], color=GREY, linestyle=line, label=f"{mode} δ") for mode, line in _MODE_LINES.items()]
+    return [*handles, Line2D([], [], linestyle="", marker="*", markersize=7, color=GREY, label="δ* at the end of free")]
+
+
+EXPERIMENT = Experiment(
+    "delta",
+    "fixed, free and optimal δ: accuracy and nll along training, and what q(f) becomes (Fig. 4)",
+    DeltaSettings,
+    compute,
+    draw,
+    example="--methods step",
+)

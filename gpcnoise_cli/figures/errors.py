@@ -9,14 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.figures.result import Row, holds
-from gpcnoise_cli.figures.runs import Runs
-from gpcnoise_cli.figures.settings import ErrorsSettings
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, holds
+from gpcnoise_cli.figures.style import BLACK, METHOD_LOOKS, PAGE, label_axes, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gpcnoise_cli.figures.runs import Runs
 
 Array = NDArray[np.float64]
 
@@ -101,7 +105,7 @@ class ErrorsResult:
         }
 
 
-def compute(settings: ErrorsSettings, runs: Runs) -> ErrorsResult:
+def compute(settings: Settings, runs: Runs) -> ErrorsResult:
     """Everything about the error distributions; nothing is trained."""
     from scipy import optimize, stats
 
@@ -161,3 +165,40 @@ def _curve(name: str, likelihood: str, pdf: Callable[..., Any], cdf: Callable[..
     difference = 0.0 if name == "normal" else 0.5 if name == "Dirac" else largest_difference(cdf, 0.0, a)[0]
     density = np.zeros_like(x) if name == "Dirac" else np.asarray(pdf(x))
     return ErrorCurve(name, likelihood, a, 0.0, difference, x, density, np.asarray(cdf(x)), gauss.pdf(x), gauss.cdf(x))
+
+
+def draw(result: ErrorsResult, note: str) -> dict[str, Figure]:
+    """Densities above, distribution functions below, the Gaussian dashed."""
+    figure = new_figure(PAGE, 4.0, note=note)
+    panels = figure.subplots(2, len(result.curves), sharex=True)
+    for column, curve in enumerate(result.curves):
+        colour = METHOD_LOOKS[curve.likelihood].colour
+        above, below = panels[:, column]
+        if curve.name == "Dirac":
+            above.annotate("", (0.0, 4.4), (0.0, 0.0), arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 1.6})
+            above.plot([], [], color=colour, label="Dirac error")
+            above.set_ylim(0.0, 4.6)
+        else:
+            above.plot(curve.x, curve.pdf, color=colour, label=f"{curve.name} error")
+            above.set_ylim(0.0, 0.5)
+        approximation = "a → 0 (0.01 drawn)" if curve.name == "Dirac" else f"a = {curve.a:.4g}"
+        above.plot(
+            curve.x, curve.gauss_pdf, color=BLACK, linestyle="--", linewidth=1.1, label=f"N(0, a), {approximation}"
+        )
+        below.plot(curve.x, curve.cdf, color=colour)
+        below.plot(curve.x, curve.gauss_cdf, color=BLACK, linestyle="--", linewidth=1.1)
+        gap = "→ 0 for\nε ≠ 0" if curve.name == "Dirac" else f"{curve.largest_difference:.4f}"
+        below.text(0.04, 0.95, f"largest\ndifference\n{gap}", transform=below.transAxes, va="top", fontsize=7)
+        label_axes(above, y="density" if column == 0 else "", title=f"{curve.name} ({curve.likelihood})")
+        label_axes(below, x="ε", y="distribution function" if column == 0 else "")
+        above.legend(loc="upper center", bbox_to_anchor=(0.5, -0.04), handlelength=1.6, borderaxespad=0.2)
+    return {"errors": figure}
+
+
+EXPERIMENT = Experiment(
+    "errors",
+    "the error distributions, their Gaussian approximations, and the best noise variance a* (Fig. 5)",
+    Settings,
+    compute,
+    draw,
+)

@@ -1,39 +1,53 @@
 """App. B: could the noise variance a be learned like a hyperparameter? The bound of trained models as a function of a.
 
 q(f) and δ are kept as training left them, and a runs through a grid, so the KL term is a constant. The derivative is
-taken three ways: by the paper's formulas, written out here with a quadrature of their own, by automatic differentiation
-through the likelihood, and by central differences. The paper argues that it is negative: in the binary case where
-y μ > 0, in the multi-class case by the sign of two terms. Both are counted point by point, since the first leaves out
-the points that the model gets wrong, and the second bounds an integrand that changes sign.
+taken three ways: by the paper's formulas, by automatic differentiation through the likelihood, and by central
+differences. The paper argues that it is negative: in the binary case where y μ > 0, in the multi-class case by the sign
+of two terms. Both are counted point by point, since the first leaves out the points that the model gets wrong, and the
+second bounds an integrand that changes sign.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpcnoise_cli.config.quoting import Scalar
-from gpcnoise_cli.data.folder import is_present
-from gpcnoise_cli.data.registry import get_spec
-from gpcnoise_cli.figures.result import Row, holds
-from gpcnoise_cli.figures.runs import Run, Runs
-from gpcnoise_cli.figures.settings import GAUSSIAN_METHODS, NoiseSettings
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, holds, number, present
+from gpcnoise_cli.figures.noise_derivative import Array, agreement_derivative, elbo_and_autodiff, multiclass_terms
+from gpcnoise_cli.figures.style import BLACK, GREY, METHOD_LOOKS, PAGE, label_axes, method_name, new_figure
 from gpcnoise_cli.figures.toy import present_toys, toy_overrides
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.integer]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from gpcnoise_cli.figures.runs import Run, Runs
 
 GRID = np.concatenate([[0.0], np.geomspace(0.03, 10.0, 22)])
-METHOD_A = {name: float(LIKELIHOODS[name].noise_variance or 0.0) for name in GAUSSIAN_METHODS}
-NODES = 128
+# The likelihoods with Gaussian noise, by their a, the smallest first.
+METHOD_A = {
+    name: a
+    for a, name in sorted((s.noise_variance, name) for name, s in LIKELIHOODS.items() if s.noise_variance is not None)
+}
 MOST_ROWS = 5000
 # At a = 0 a point of tiny variance is a step to every quadrature: the derivatives are compared from here on.
 DERIVATIVE_FROM = 0.03
+
+
+@dataclass(frozen=True)
+class NoiseSettings(Settings):
+    """The toys' models, and two larger sets trained by preset fast."""
+
+    iterations: int = number(5000, "Iterations on the toys.")
+    inducing: int = number(32, "Inducing points on the toys.", short="-m")
+    sets: tuple[str, ...] = datasets(("twonorm", "waveform-noise"), "Larger sets besides the toys")
+    set_iterations: int | None = number(None, "Iterations on the larger sets.")
+    set_inducing: int = number(100, "Inducing points on the larger sets.")
 
 
 @dataclass(frozen=True)
@@ -78,9 +92,8 @@ class NoiseCurve:
 
     @property
     def ordered(self) -> bool:
-        """L_I > L_II > L_III for the same model."""
-        step, probit, logit = (self.at_methods[name] for name in GAUSSIAN_METHODS)
-        return step > probit > logit
+        """L_I > L_II > L_III for the same model: the larger a, the smaller the bound."""
+        return all(one > next for one, next in itertools.pairwise(self.at_methods[name] for name in METHOD_A))
 
 
 @dataclass(frozen=True)
@@ -125,13 +138,14 @@ class NoiseResult:
     def findings(self) -> list[str]:
         falling = [c for c in self.curves if c.falls]
         ordered = [c for c in self.curves if c.ordered]
+        order = " > ".join(f"L_{LIKELIHOODS[name].label.removeprefix('GPC-')}" for name in METHOD_A)
         said = [
             f"The paper's derivative, automatic differentiation and differences agree to "
             f"{max(c.disagreement for c in self.curves):.1e} of its largest value, on all {len(self.curves)} models.",
             f"∂L/∂a is negative all along the grid for {len(falling)} of {len(self.curves)} models "
             f"({holds(len(falling) == len(self.curves))}): for these, learning a would drive it to 0."
             + _exceptions([c for c in self.curves if not c.falls]),
-            f"With everything else kept, L_I > L_II > L_III for {len(ordered)} of {len(self.curves)} models "
+            f"With everything else kept, {order} for {len(ordered)} of {len(self.curves)} models "
             f"({holds(len(ordered) == len(self.curves))})." + _exceptions([c for c in self.curves if not c.ordered]),
         ]
         worst = max(self.curves, key=lambda c: c.rising)
@@ -171,9 +185,9 @@ class NoiseResult:
         said = []
         for name in dict.fromkeys(c.dataset for c in self.curves):
             own = {c.likelihood: c.trained_elbo for c in self.curves if c.dataset == name}
-            if len(own) == len(GAUSSIAN_METHODS):
+            if len(own) == len(METHOD_A):
                 best = max(own, key=lambda key: own[key])
-                values = ", ".join(f"{LIKELIHOODS[key].label} {own[key]:.1f}" for key in GAUSSIAN_METHODS)
+                values = ", ".join(f"{LIKELIHOODS[key].label} {own[key]:.1f}" for key in METHOD_A)
                 winner = LIKELIHOODS[best].label
                 said.append(f"Trained each for itself on {name}, the bounds are {values}: the highest is {winner}'s.")
         return said
@@ -187,29 +201,29 @@ def _exceptions(curves: list[NoiseCurve]) -> str:
 
 
 def compute(settings: NoiseSettings, runs: Runs) -> NoiseResult:
-    """The three Gaussian-noise methods on every toy and larger set that is here."""
+    """The Gaussian-noise methods on every toy and larger set that is here."""
     toys, missing = present_toys()
-    asked: list[dict[str, Scalar]] = [toy_overrides(name, m, settings) for name in toys for m in GAUSSIAN_METHODS]
-    here = [name for name in settings.sets if get_spec(name).generated or is_present(get_spec(name))]
+    asked: list[dict[str, Scalar]] = [
+        toy_overrides(name, method, settings.iterations, settings.inducing) for name in toys for method in METHOD_A
+    ]
+    here, not_here = present(settings.sets)
     for name in here:
-        for method in GAUSSIAN_METHODS:
+        for method in METHOD_A:
             larger: dict[str, Scalar] = {"preset": "fast", "dataset": name, "likelihood": method}
             larger["inducing"] = settings.set_inducing
             if settings.set_iterations is not None:
                 larger["iterations"] = settings.set_iterations
             asked.append(larger)
     curves = tuple(noise_curve(runs.train(overrides)) for overrides in asked)
-    absent = tuple(f"{name!r} is not in the data folder." for name in settings.sets if name not in here)
+    absent = tuple(f"{name!r} is not in the data folder." for name in not_here)
     return NoiseResult(curves, (*missing, *absent))
 
 
 def noise_curve(run: Run) -> NoiseCurve:
     """L(a) on the grid for one model, over its training rows (the first 5000 of a larger set, scaled up)."""
     from gpcnoise_cli.methods.svgp import model_of
-    from gpcnoise_cli.runs.train import load_data
 
-    trained = run.load()
-    split = load_data(trained.config)
+    trained, split = run.load()
     X, y = split.X_train[:MOST_ROWS], split.y_train[:MOST_ROWS]
     mu, nu = (np.asarray(block, dtype=np.float64) for block in model_of(trained).predict_f(X))
     nu = np.maximum(nu, 1e-9)
@@ -219,13 +233,13 @@ def noise_curve(run: Run) -> NoiseCurve:
     methods = np.array(list(METHOD_A.values()))
     h = 1e-3 * np.maximum(GRID, 1e-2)
     above, below = GRID + h, np.maximum(GRID - h, 0.0)
-    values, slopes = _elbo_and_autodiff(mu, nu, y, classes, delta, np.concatenate([GRID, methods, above, below]))
+    values, slopes = elbo_and_autodiff(mu, nu, y, classes, delta, np.concatenate([GRID, methods, above, below]))
     elbo, at_methods, up, down = np.split(values, np.cumsum([len(GRID), len(methods), len(GRID)]))
     by_paper = slope * np.array([agreement_derivative(mu, nu, y, a).sum() for a in GRID])
-    here = METHOD_A[run.cell.config.likelihood.name] or METHOD_A["probit"]
+    here = METHOD_A[run.cell.config.likelihood.name] or min(a for a in METHOD_A.values() if a > 0)
     terms = agreement_derivative(mu, nu, y, here)
     right = mu.argmax(axis=1) == y if classes > 2 else (mu[:, 0] > 0) == (y == 1)
-    positive = _multiclass_terms(mu, nu, y, here)[1] > 0 if classes > 2 else None
+    positive = multiclass_terms(mu, nu, y, here)[1] > 0 if classes > 2 else None
     return NoiseCurve(
         dataset=split.dataset,
         likelihood=run.cell.config.likelihood.name,
@@ -247,64 +261,73 @@ def noise_curve(run: Run) -> NoiseCurve:
     )
 
 
-def _elbo_and_autodiff(
-    mu: Array, nu: Array, y: Labels, classes: int, delta: float, values: Array
-) -> tuple[Array, Array]:
-    """Σ E at each a and its derivative by a tape; the step likelihood with variance ν + a is the one with noise a."""
-    import tensorflow as tf
-
-    from gpcnoise_cli.likelihoods.registry import build_likelihood
-
-    likelihood = build_likelihood("step", classes, delta=delta, delta_mode="fixed", quadrature_points=NODES)
-    no_inputs, labels = tf.zeros((len(mu), 0), tf.float64), tf.constant(y[:, None])
-    means, variances = tf.constant(mu), tf.constant(nu)
-
-    @tf.function(autograph=False)
-    def value_and_derivative(a: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        with tf.GradientTape() as tape:
-            tape.watch(a)
-            total = tf.reduce_sum(likelihood.variational_expectations(no_inputs, means, variances + a, labels))
-        return total, tape.gradient(total, a)
-
-    pairs = [value_and_derivative(tf.constant(a, tf.float64)) for a in values]
-    return np.array([float(total) for total, _ in pairs]), np.array([float(slope) for _, slope in pairs])
+_CROSS: dict[str, Any] = {"marker": "x", "markersize": 4.5, "color": BLACK}
+_RING: dict[str, Any] = {
+    "marker": "o",
+    "markersize": 5.5,
+    "markerfacecolor": "none",
+    "markeredgecolor": BLACK,
+    "markeredgewidth": 0.6,
+}
 
 
-def agreement_derivative(mu: Array, nu: Array, y: Labels, a: float) -> Array:
-    """∂S_i/∂a by the formulas of App. B, per row."""
-    if mu.shape[1] == 1:
-        return _binary_derivative(mu[:, 0], nu[:, 0], y, a)
-    rivals, density = _multiclass_terms(mu, nu, y, a)
-    return rivals + density
+def draw(result: NoiseResult, note: str) -> dict[str, Figure]:
+    """The bound over the noise variance above, its derivative three ways below, a column per set."""
+    sets = list(dict.fromkeys(curve.dataset for curve in result.curves))
+    figure = new_figure(PAGE, 4.3, note=note)
+    grid = figure.subplots(2, len(sets), squeeze=False, sharex=True)
+    for column, name in enumerate(sets):
+        above, below = grid[:, column]
+        falling = all(curve.falls for curve in result.curves if curve.dataset == name)
+        sign = -1.0 if falling else 1.0
+        for curve in (c for c in result.curves if c.dataset == name):
+            look = METHOD_LOOKS[curve.likelihood]
+            above.plot(curve.a, curve.elbo - curve.elbo[0], color=look.colour, linestyle=look.line)
+            methods = np.array(list(METHOD_A.values()))
+            heights = np.array([curve.at_methods[m] for m in METHOD_A]) - curve.elbo[0]
+            above.plot(methods, heights, linestyle="", marker=look.marker, color=look.colour)
+            use = curve.a > 0
+            below.plot(curve.a[use], sign * curve.by_paper[use], color=look.colour, linewidth=1.8)
+            below.plot(curve.a[use][1::4], sign * curve.by_autodiff[use][1::4], linestyle="", **_CROSS)
+            below.plot(curve.a[use][3::4], sign * curve.by_differences[use][3::4], linestyle="", **_RING)
+        for axes in (above, below):
+            axes.set_xscale("symlog", linthresh=0.1, linscale=0.5)
+            axes.set_xticks([0, 0.1, 1, 10], ["0", "0.1", "1", "10"])
+            axes.minorticks_off()
+        classes = next(c.classes for c in result.curves if c.dataset == name)
+        label_axes(above, title=f"{name}\n({classes} classes)", y="L(a) − L(0), nats" if column == 0 else "")
+        label_axes(
+            below, x="noise variance a", y="" if column and falling else "−∂L/∂a (all negative)" if falling else "∂L/∂a"
+        )
+        above.axhline(0.0, color=GREY, linewidth=0.8)
+        if falling:
+            below.set_yscale("log")
+            below.yaxis.set_major_formatter("{x:g}")
+            below.yaxis.set_minor_formatter("")
+        else:
+            below.axhline(0.0, color=GREY, linewidth=0.8)
+    figure.legend(handles=_key(), loc="outside lower center", ncols=3)
+    return {"noise": figure}
 
 
-def _binary_derivative(mu: Array, nu: Array, y: Labels, a: float) -> Array:
-    total = a + nu
-    z = (2.0 * y - 1.0) * mu / np.sqrt(total)
-    return -0.5 * np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi) * z / total
+def _key() -> list[object]:
+    from matplotlib.lines import Line2D
+
+    methods: list[object] = [
+        Line2D([], [], **METHOD_LOOKS[name].plot(), label=f"trained as {method_name(name)}") for name in METHOD_A
+    ]
+    return [
+        *methods,
+        Line2D([], [], color=GREY, label="∂L/∂a by App. B"),
+        Line2D([], [], linestyle="", label="by autodiff", **_CROSS),
+        Line2D([], [], linestyle="", label="by differences", **_RING),
+    ]
 
 
-def _multiclass_terms(mu: Array, nu: Array, y: Labels, a: float) -> tuple[Array, Array]:
-    """The two terms of ∂S_i/∂a: the rivals' share, and that of the observed class's own density."""
-    from scipy.special import log_ndtr
-
-    from gpcnoise_cli.likelihoods.numerics import gauss_hermite
-
-    nodes, weights = gauss_hermite(NODES)
-    rows, total = np.arange(len(mu)), a + nu
-    own = total[rows, y]
-    g = mu[rows, y][:, None] + np.sqrt(own)[:, None] * nodes
-    z = (g[:, :, None] - mu[:, None, :]) / np.sqrt(total)[:, None, :]
-    log_cdf = log_ndtr(z)
-    log_density = -0.5 * z**2 - 0.5 * np.log(2 * np.pi)
-    observed = np.zeros(mu.shape, dtype=bool)
-    observed[rows, y] = True
-    log_cdf[np.broadcast_to(observed[:, None, :], log_cdf.shape)] = 0.0
-    log_all = log_cdf.sum(axis=2)
-    # φ(z_c) Π_{c' ≠ y, c} Φ(z_c'), then times (g − μ_c)/(a + ν_c)^{3/2} = z_c/(a + ν_c)
-    each = np.exp(log_density + log_all[:, :, None] - log_cdf) * z / total[:, None, :]
-    each[np.broadcast_to(observed[:, None, :], each.shape)] = 0.0
-    rivals = -0.5 * each.sum(axis=2) @ weights
-    # The density's derivative by its variance is φ · (x² − 1)/(2 (a + ν_y)) at the standardised node x.
-    density = (np.exp(log_all) * (nodes**2 - 1.0)) @ weights / (2.0 * own)
-    return rivals, density
+EXPERIMENT = Experiment(
+    "noise",
+    "whether the noise variance a could be learned: the bound and its derivative in a (App. B)",
+    NoiseSettings,
+    compute,
+    draw,
+)

@@ -7,7 +7,7 @@ A run is a folder of `gpcnoise train`, whose test probabilities are computed ane
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,12 @@ from gpcnoise_cli.evaluation.selective import SelectiveCurve, selective_curve
 from gpcnoise_cli.runs.run_folder import RunFolder
 
 CURVE_COLUMNS = ("step", "elbo", "acc", "nll")
+# What runs may differ in, and what is told of each.
+SETTINGS = (
+    *("dataset", "label", "kernel", "objective", "bound", "delta_mode"),
+    *("preset", "protocol", "inducing", "iterations", "split", "seed"),
+)
+SCORES = ("acc", "nll", "brier", "ece", "ece_equal_mass", "auroc", "acc_at_80", "acc_at_90", "acc_at_95")
 
 
 @dataclass(frozen=True)
@@ -37,6 +43,20 @@ class RunView:
     class_names: tuple[Any, ...]
     objective: str
 
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """The numbers behind each picture."""
+        table, selective = self.reliability, self.selective
+        bins = {"confidence": table.confidence, "accuracy": table.accuracy, "rows": table.count}
+        return {
+            "curve": _rows(self.curve),
+            "reliability": _rows(bins),
+            "selective": _rows({"coverage": selective.coverage, "accuracy": selective.accuracy}),
+            "confusion": [
+                {"observed": name, **{str(other): n for other, n in zip(self.class_names, row, strict=True)}}
+                for name, row in zip(self.class_names, self.confusion, strict=True)
+            ],
+        }
+
 
 @dataclass(frozen=True)
 class CellView:
@@ -49,13 +69,12 @@ class CellView:
 
 def view_run(run_dir: Path) -> RunView:
     """Load the model and predict the test rows of the run's own split."""
-    from gpcnoise_cli.runs.train import load_data
-    from gpcnoise_cli.runs.trained import load_trained
+    from gpcnoise_cli.runs.trained import load_trained, own_split
 
     trained = load_trained(run_dir)
-    split = load_data(trained.config)
-    if split.class_names != trained.class_names or split.d != trained.d:
-        raise GpcnoiseError(f"the data of {run_dir} have changed since it was trained, so its test rows are not known.")
+    split = own_split(trained)
+    from sklearn.metrics import confusion_matrix
+
     probabilities = clip_probabilities(trained.predict_scaled(split.X_test))
     config = trained.config
     return RunView(
@@ -64,7 +83,7 @@ def view_run(run_dir: Path) -> RunView:
         metrics=evaluate(probabilities, split.y_test),
         reliability=reliability(probabilities, split.y_test),
         selective=selective_curve(probabilities, split.y_test),
-        confusion=_confusion(probabilities.argmax(axis=1), split.y_test, split.num_classes),
+        confusion=confusion_matrix(split.y_test, probabilities.argmax(axis=1), labels=np.arange(split.num_classes)),
         class_names=split.class_names,
         objective=config.objective,
     )
@@ -72,9 +91,25 @@ def view_run(run_dir: Path) -> RunView:
 
 def view_cells(paths: Sequence[Path]) -> list[CellView]:
     """Each path's scores; labels say what differs between them."""
-    found = [_read(path) for path in paths]
+    found = [(_with_label(record), curve) for record, curve in map(_read, paths)]
     labels = _labels([record for record, _ in found])
     return [CellView(label, record, curve) for label, (record, curve) in zip(labels, found, strict=True)]
+
+
+def _with_label(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Older records call the label `method`."""
+    return {**record, "label": record.get("label") or record.get("method")}
+
+
+def comparison_tables(views: Sequence[CellView]) -> dict[str, list[dict[str, Any]]]:
+    """The scores of several runs, and their curves where there are any."""
+    scores = [{"run": view.label, **{key: view.record.get(key) for key in (*SETTINGS, *SCORES)}} for view in views]
+    curves = [{"run": view.label, **row} for view in views for row in _rows(view.curve)]
+    return {"comparison": scores, **({"curves": curves} if curves else {})}
+
+
+def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
 
 def is_run_folder(path: Path) -> bool:
@@ -105,25 +140,9 @@ def _columns(folder: RunFolder) -> dict[str, list[float]]:
     return {name: [getattr(point, name) for point in points] for name in CURVE_COLUMNS}
 
 
-_TOLD = (
-    "dataset",
-    "method",
-    "kernel",
-    "objective",
-    "bound",
-    "delta_mode",
-    "preset",
-    "protocol",
-    "inducing",
-    "iterations",
-    "split",
-    "seed",
-)
-
-
 def _labels(records: Sequence[dict[str, Any]]) -> list[str]:
     """What distinguishes each record; a number where nothing does."""
-    differing = [key for key in _TOLD if len({str(record.get(key)) for record in records}) > 1]
+    differing = [key for key in SETTINGS if len({str(record.get(key)) for record in records}) > 1]
     labels = [
         ", ".join(_told(key, record[key]) for key in differing if record.get(key) is not None) for record in records
     ]
@@ -134,8 +153,3 @@ def _labels(records: Sequence[dict[str, Any]]) -> list[str]:
 
 def _told(key: str, value: Any) -> str:
     return str(value) if isinstance(value, str) else f"{key} {value}"
-
-
-def _confusion(predicted: NDArray[np.integer], observed: NDArray[np.integer], classes: int) -> NDArray[np.int64]:
-    counts = np.bincount(observed * classes + predicted, minlength=classes * classes)
-    return counts.reshape(classes, classes).astype(np.int64)

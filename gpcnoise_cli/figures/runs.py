@@ -20,10 +20,12 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_text
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.workspace import Busy, Workspace
+from gpcnoise_cli.likelihoods.registry import likelihood_spec
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 
 if TYPE_CHECKING:
+    from gpcnoise_cli.data import Split
     from gpcnoise_cli.methods.trained_model import TrainedModel
 
 _PROCESS = "process.json"
@@ -51,10 +53,12 @@ class Run:
         stored = self.path / _PROCESS
         return float(json.loads(stored.read_text(encoding="utf-8"))["peak_memory_mb"]) if stored.is_file() else None
 
-    def load(self) -> TrainedModel:
-        from gpcnoise_cli.runs.trained import load_trained
+    def load(self) -> tuple[TrainedModel, Split]:
+        """The model, and the data it was trained on."""
+        from gpcnoise_cli.runs.trained import load_trained, own_split
 
-        return load_trained(self.path)
+        trained = load_trained(self.path)
+        return trained, own_split(trained)
 
 
 Listener = Callable[[str], AbstractContextManager[TrainingEvents]]
@@ -81,7 +85,8 @@ class Runs:
         from gpcnoise_cli.config.compose import compose
 
         config = compose([assign(key, value) for key, value in settings.items()])
-        detail = f"{config.likelihood.bound} bound" if config.likelihood.name == "softmax" else f"{config.delta.mode} δ"
+        spec = likelihood_spec(config.likelihood.name)
+        detail = f"{config.delta.mode} δ" if spec.has_delta else f"{config.likelihood.bound} bound"
         label = f"{config.dataset.name}, {config.likelihood.name}, {detail}, {config.iterations} iterations"
         cell = Cell.of(label, config)
         path = self.workspace.scratch(cell)

@@ -9,18 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.quoting import Scalar
-from gpcnoise_cli.data import Split, load_split
-from gpcnoise_cli.data.folder import absent, is_present
+from gpcnoise_cli.data.folder import absent
 from gpcnoise_cli.data.registry import get_spec
-from gpcnoise_cli.figures.result import Row, holds
-from gpcnoise_cli.figures.runs import Run, Runs
-from gpcnoise_cli.figures.settings import METHODS, NoiseSettings, ToySettings
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, holds, number, present
+from gpcnoise_cli.figures.style import BLACK, CLASS_COLOURS, CLASS_MARKERS, PAGE, label_axes, method_name, new_figure
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from gpcnoise_cli.data import Split
+    from gpcnoise_cli.figures.runs import Run, Runs
 
 Array = NDArray[np.float64]
 
@@ -28,6 +34,14 @@ SETS = ("banana", "three-class")
 SIDE = 120
 WELL = {"banana": 85.0, "three-class": 90.0}
 """Accuracies in percent from which a toy counts as well classified; guessing gives about 55 and 40."""
+
+
+@dataclass(frozen=True)
+class ToySettings(Settings):
+    """All rows at once, Matérn32."""
+
+    iterations: int = number(5000, "Adam iterations.")
+    inducing: int = number(32, "Inducing points.", short="-m")
 
 
 @dataclass(frozen=True)
@@ -115,36 +129,40 @@ class ToyResult:
 def compute(settings: ToySettings, runs: Runs) -> ToyResult:
     """Every method on every toy that is here."""
     sets, missing = present_toys()
-    panels = tuple(_panel(name, method, settings, runs) for name in sets for method in METHODS)
-    return ToyResult(panels, missing)
+    done = [
+        runs.train(toy_overrides(name, method, settings.iterations, settings.inducing))
+        for name in sets
+        for method in LIKELIHOODS
+    ]
+    return ToyResult(tuple(_panel(run) for run in done), missing)
 
 
 def present_toys() -> tuple[list[str], tuple[str, ...]]:
     """The toys that can be loaded, and a sentence for each that cannot."""
-    here = [name for name in SETS if get_spec(name).generated or is_present(get_spec(name))]
-    return here, tuple(str(absent(get_spec(name))) for name in SETS if name not in here)
+    here, missing = present(SETS)
+    return here, tuple(str(absent(get_spec(name))) for name in missing)
 
 
-def toy_overrides(dataset: str, likelihood: str, settings: ToySettings | NoiseSettings) -> dict[str, Scalar]:
+def toy_overrides(dataset: str, likelihood: str, iterations: int, inducing: int) -> dict[str, Scalar]:
     """The toy's settings; a batch of 1024 is all rows."""
     return {
         "preset": "paper",
         "dataset": dataset,
         "likelihood": likelihood,
         "kernel": "matern32",
-        "inducing": settings.inducing,
-        "iterations": settings.iterations,
+        "inducing": inducing,
+        "iterations": iterations,
     }
 
 
-def _panel(dataset: str, likelihood: str, settings: ToySettings, runs: Runs) -> ToyPanel:
-    run = runs.train(toy_overrides(dataset, likelihood, settings))
-    split = load_split(dataset)
+def _panel(run: Run) -> ToyPanel:
     from gpcnoise_cli.methods.svgp import model_of
+
+    trained, split = run.load()
     from gpcnoise_cli.models.inducing import start_inducing_points
 
-    trained, scaler = run.load(), split.scaler
-    start = start_inducing_points(split.X_train, settings.inducing, trained.config.seed)
+    config, scaler = trained.config, split.scaler
+    start = start_inducing_points(split.X_train, config.inducing, config.seed)
     end = np.asarray(model_of(trained).Z.numpy(), dtype=np.float64)
     X, y = _all_rows(split)
     low, high = X.min(axis=0), X.max(axis=0)
@@ -154,8 +172,8 @@ def _panel(dataset: str, likelihood: str, settings: ToySettings, runs: Runs) -> 
     probabilities = trained.predict_probabilities(places).reshape(SIDE, SIDE, -1)
     boundary = scaler.transform(_boundary(x_grid, y_grid, probabilities.argmax(axis=-1)))
     return ToyPanel(
-        dataset=dataset,
-        likelihood=likelihood,
+        dataset=config.dataset.name,
+        likelihood=config.likelihood.name,
         X=X,
         y=y,
         x_grid=x_grid,
@@ -194,3 +212,65 @@ def _mean_distance(Z: Array, boundary: Array) -> float:
     if len(boundary) == 0:
         return float("nan")
     return float(np.mean(np.linalg.norm(Z[:, None] - boundary[None], axis=-1).min(axis=1)))
+
+
+def draw(result: ToyResult, note: str) -> dict[str, Figure]:
+    """A row per set, a column per method."""
+    sets = list(dict.fromkeys(panel.dataset for panel in result.panels))
+    columns = max(sum(panel.dataset == name for panel in result.panels) for name in sets)
+    figure = new_figure(PAGE, 0.75 + 1.85 * len(sets), note=note)
+    grid = figure.subplots(len(sets), columns, squeeze=False)
+    for row, name in enumerate(sets):
+        for axes, panel in zip(grid[row], (p for p in result.panels if p.dataset == name), strict=True):
+            _draw_panel(axes, panel)
+        grid[row, 0].set_ylabel(f"{name}\nx2")
+    for axes in grid[-1]:
+        axes.set_xlabel("x1")
+    figure.legend(
+        handles=_key(max(int(panel.y.max()) + 1 for panel in result.panels)), loc="outside lower center", ncols=6
+    )
+    return {"toy": figure}
+
+
+def _draw_panel(axes: Axes, panel: ToyPanel) -> None:
+    axes.grid(False)
+    extent = (panel.x_grid[0], panel.x_grid[-1], panel.y_grid[0], panel.y_grid[-1])
+    axes.imshow(_shading(panel), extent=extent, origin="lower", aspect="auto", interpolation="bilinear")
+    classes = panel.probabilities.shape[-1]
+    for c in range(classes):
+        rows = panel.y == c
+        look: dict[str, Any] = {"s": 4.5, "marker": CLASS_MARKERS[c], "color": CLASS_COLOURS[c]}
+        axes.scatter(panel.X[rows, 0], panel.X[rows, 1], edgecolor="white", linewidth=0.2, **look)
+    for c in range(1 if classes == 2 else 0, classes):
+        axes.contour(panel.x_grid, panel.y_grid, panel.probabilities[..., c], [0.5], colors=BLACK, linewidths=1.1)
+    ring: dict[str, Any] = {"s": 17, "facecolor": "none", "edgecolor": BLACK, "linewidth": 0.9}
+    axes.scatter(panel.Z_end[:, 0], panel.Z_end[:, 1], zorder=3, **ring)
+    axes.set_xlim(extent[:2])
+    axes.set_ylim(extent[2:])
+    label_axes(axes, title=f"{method_name(panel.likelihood)}\nacc {panel.acc:.1f}%, nll {panel.nll:.3f}")
+
+
+def _shading(panel: ToyPanel) -> Any:
+    """Each place in the mixture of the class colours, paler where no class is likely."""
+    from matplotlib.colors import to_rgb
+
+    colours = np.array([to_rgb(colour) for colour in CLASS_COLOURS[: panel.probabilities.shape[-1]]])
+    strength = 0.55 * (panel.probabilities - 1.0 / len(colours)).clip(0.0, None) / (1.0 - 1.0 / len(colours))
+    return 1.0 - np.einsum("yxc,cr->yxr", strength, 1.0 - colours)
+
+
+def _key(classes: int) -> list[Any]:
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], linestyle="", marker=CLASS_MARKERS[c], color=CLASS_COLOURS[c], label=f"class {c}")
+        for c in range(classes)
+    ]
+    handles.append(Line2D([], [], color=BLACK, label="p = 0.5"))
+    circle: dict[str, Any] = {"marker": "o", "markerfacecolor": "none", "markeredgecolor": BLACK, "markersize": 5}
+    return [*handles, Line2D([], [], linestyle="", label="inducing points, optimised", **circle)]
+
+
+EXPERIMENT = Experiment(
+    "toy", "decision boundaries and inducing points on two toys (Fig. 2)", ToySettings, compute, draw
+)

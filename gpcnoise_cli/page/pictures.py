@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpcnoise_cli.figures.catalogue import EXPERIMENTS
-from gpcnoise_cli.figures.drawings.publish import read_published
+from gpcnoise_cli.figures.publish import read_published
 
 LARGEST_BYTES = 1_500_000
 ALL_BYTES = 5_000_000

@@ -15,7 +15,7 @@ from gpcnoise_cli.config.schema import IN_MEMORY
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.figures.run_view import RunView, view_run
 from gpcnoise_cli.grid.repeat import train_command
-from gpcnoise_cli.page.drawings import Chart, ReliabilityChart, line_chart, reliability_chart
+from gpcnoise_cli.page.drawings import Drawing, curve_drawing, reliability_drawing
 from gpcnoise_cli.page.found import is_number, tell
 from gpcnoise_cli.runs.run_folder import RunFolder
 
@@ -55,9 +55,8 @@ class RunPage:
     trouble: str  # and why, for whoever makes the page
     tiles: tuple[tuple[str, str], ...]
     figures: tuple[tuple[str, str], ...]
-    charts: tuple[Chart, ...]
-    reliability: ReliabilityChart | None
-    selective: Chart | None
+    charts: tuple[Drawing, ...]
+    reliability: tuple[Drawing, ...]
     classes: tuple[ClassLine, ...]
     worst: tuple[tuple[str, str, int, str], ...]  # observed, predicted, rows, part of the observed
     config: tuple[tuple[str, str], ...]
@@ -83,7 +82,10 @@ def run_page(run_dir: Path) -> RunPage:
             view = view_run(run_dir)
         except GpcnoiseError as error:
             # The reason may name folders of this machine, which are nobody else's business.
-            state = "Its model or data were not at hand when this page was made, so there is no reliability diagram."
+            state = (
+                "Its model or data were not at hand when this page was made, or the data have changed since, so there "
+                "is no reliability diagram."
+            )
             trouble = f"there is no reliability diagram and no confusion matrix: {error}"
     record = record or {}
     method = record.get("method", config.likelihood.name)
@@ -97,8 +99,7 @@ def run_page(run_dir: Path) -> RunPage:
         tiles=tuple(_tiles(record)),
         figures=tuple((key, _shown(value)) for key, value in record.items() if key not in _ELSEWHERE),
         charts=tuple(_charts(folder, config.objective)),
-        reliability=None if view is None else _reliability(view),
-        selective=None if view is None else _selective(view),
+        reliability=() if view is None else _reliability(view),
         classes=() if view is None else tuple(_classes(view)),
         worst=() if view is None else tuple(_worst(view)),
         config=tuple(_flat(dataclasses.asdict(config))),
@@ -118,24 +119,22 @@ def _tiles(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield name, f"{record[key]:.{digits}f}"
 
 
-def _charts(folder: RunFolder, objective: str) -> Iterator[Chart]:
+def _charts(folder: RunFolder, objective: str) -> Iterator[Drawing]:
     points = folder.read_curve()
     other = {} if objective == "elbo" else {"elbo": f"{objective.capitalize()} objective on the training rows"}
     for key, title in (_CURVES | other).items():
         kept = [(p.step, getattr(p, key)) for p in points if is_number(getattr(p, key))]
         if len(kept) > 1:
-            yield line_chart(title, [step for step, _ in kept], [value for _, value in kept])
+            yield curve_drawing(f"curve-{key}", title, *zip(*kept, strict=True))
 
 
-def _reliability(view: RunView) -> ReliabilityChart | None:
-    table = view.reliability
-    return reliability_chart(table.confidence.tolist(), table.accuracy.tolist(), table.count.tolist())
-
-
-def _selective(view: RunView) -> Chart:
-    curve = view.selective
+def _reliability(view: RunView) -> tuple[Drawing, Drawing]:
     title = "Accuracy of the most confident rows, %"
-    return line_chart(title, curve.coverage.tolist(), curve.accuracy.tolist(), x_label="part of the rows, %")
+    coverage, accuracy = view.selective.coverage.tolist(), view.selective.accuracy.tolist()
+    return (
+        reliability_drawing("reliability-diagram", "Part predicted rightly, by confidence", view.reliability),
+        curve_drawing("selective", title, coverage, accuracy, x_label="part of the rows, %"),
+    )
 
 
 def _classes(view: RunView) -> Iterator[ClassLine]:

@@ -11,12 +11,7 @@ from functools import cached_property
 from statistics import mean
 from typing import Any
 
-from gpcnoise_cli.page.drawings import (
-    DifferenceChart,
-    RankDiagram,
-    difference_chart,
-    rank_diagram,
-)
+from gpcnoise_cli.page.drawings import Drawing, difference_drawing, rank_drawing
 from gpcnoise_cli.page.found import FoundCell, Place
 from gpcnoise_cli.page.table_view import TableView, view_table
 from gpcnoise_cli.tables.measured import Figure, Measured, measured_from
@@ -42,8 +37,7 @@ _ORDER = {"paper": 0, "clean": 1, "fast": 1, PAPER_KERNEL: 0}
 
 @dataclass(frozen=True)
 class Ranks:
-    title: str
-    diagram: RankDiagram
+    diagram: Drawing
     tables: tuple[TableView, TableView]
 
 
@@ -119,10 +113,11 @@ class Part:
         ]
         return mean(values) if values else None
 
-    def charts(self) -> list[DifferenceChart]:
+    def charts(self) -> list[Drawing]:
         """Both metrics beside the paper's, at a glance."""
         drawn = [
-            difference_chart(
+            difference_drawing(
+                f"{self.anchor}-{metric}",
                 f"{'Accuracy in points' if metric == 'acc' else 'nll in nats'}: here minus the paper",
                 self.differences(metric),
                 METHODS,
@@ -162,7 +157,8 @@ class Part:
                 views = [view_table(make(metric, kind, comparison, self.measured)) for make in tables]
                 views = [replace(view, name=f"{self.anchor}-{view.name}") for view in views]
                 title = f"{metric}, {kind} sets (n = {len(comparison.sets)})"
-                found.append(Ranks(title, rank_diagram(comparison, title), (views[0], views[1])))
+                diagram = rank_drawing(f"{self.anchor}-ranks-{metric}-{kind}", title, comparison)
+                found.append(Ranks(diagram, (views[0], views[1])))
         return found
 
     @property

@@ -52,8 +52,7 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
     """The metrics on a labelled file, or on the test rows of the run's own split."""
     config = trained.config
     if data is None:
-        split = load_data(config)
-        _check_same_data(trained, split)
+        split = own_split(trained)
         probabilities, y = trained.predict_scaled(split.X_test), split.y_test
     else:
         X, y = read_labelled(data, trained.encoder)
@@ -73,8 +72,12 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
     }
 
 
-def _check_same_data(trained: TrainedModel, split: Split) -> None:
-    """The recorded scaling is a fingerprint of the training rows: without it test rows may be ones trained on."""
+def own_split(trained: TrainedModel) -> Split:
+    """The data of the run's own split; refused where they are not those it was trained on.
+
+    The recorded scaling is a fingerprint of the training rows: without it test rows may be ones trained on.
+    """
+    split = load_data(trained.config)
     same = split.class_names == trained.class_names and all(
         ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
         for ours, theirs in (
@@ -86,5 +89,6 @@ def _check_same_data(trained: TrainedModel, split: Split) -> None:
         where = trained.config.dataset.path or f"the set {split.dataset!r} (read from: {split.source})"
         raise GpcnoiseError(
             f"{where} has changed since the run was trained on it, so its test rows are not known any more; "
-            "evaluate on a labelled file by --data FILE."
+            "score it on a labelled file: gpcnoise evaluate RUN_DIR --data FILE."
         )
+    return split

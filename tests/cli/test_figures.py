@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +16,15 @@ import pytest
 
 from gpcnoise_cli.data.airline_csv import COLUMNS
 from gpcnoise_cli.figures.catalogue import EXPERIMENTS
+from gpcnoise_cli.figures.experiment import Experiment
 
 Cli = Callable[..., Any]
+
+
+def python(code: str, **more: Any) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False, **more
+    )
 
 
 def rows_of(path: Path) -> list[dict[str, str]]:
@@ -46,6 +56,53 @@ def flights(own_data_folder: Path) -> Path:
     path.parent.mkdir(parents=True)
     np.savez(path, X=X, columns=np.array(COLUMNS), arr_delay=rng.integers(-30, 30, size=400).astype(np.int16))
     return path
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS.values(), ids=lambda experiment: experiment.name)
+def test_every_setting_is_an_option(experiment: Experiment, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    page = cli("reproduce", experiment.name, "--help").stdout
+    for name, option in experiment.settings.options().items():
+        assert f"--{name.replace('_', '-')} " in page
+        assert option.help in page
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("reproduce", ["uci", *EXPERIMENTS, "all"]),
+        ("reproduce delta --sets adult,waveform-", ["adult,waveform-noise"]),
+        ("reproduce delta --methods s", ["step"]),
+    ],
+)
+def test_completion_knows_the_figures_and_stays_quick(typed: str, offered: list[str]) -> None:
+    words = f"gpcnoise {typed}" + (" " if typed == "reproduce" else "")
+    asked = {"_GPCNOISE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = python(
+        "import atexit, sys; from gpcnoise_cli.cli.main import run; "
+        "atexit.register(lambda: print('tensorflow' in sys.modules, 'matplotlib' in sys.modules, file=sys.stderr)); "
+        "run()",
+        env={**os.environ, **asked},
+    )
+    assert done.stdout.split() == offered
+    assert done.stderr.split() == ["False", "False"]
+
+
+def test_other_commands_do_not_wait_for_the_figures() -> None:
+    done = python("import sys; import gpcnoise_cli.cli.main; print('numpy' in sys.modules)")
+    assert done.stdout.strip() == "False"
+
+
+def test_a_likelihood_that_is_added_is_in_the_figures() -> None:
+    """All that a figure says of methods comes from the registry."""
+    done = python(
+        "from dataclasses import replace; from gpcnoise_cli.likelihoods.registry import LIKELIHOODS; "
+        "LIKELIHOODS['wide'] = replace(LIKELIHOODS['probit'], name='wide', label='GPC-IV', noise_variance=9.0); "
+        "from gpcnoise_cli.figures import airline, delta, noise, style; "
+        "print(airline.AirlineSettings().methods[-1], delta.DeltaSettings().methods[-1], list(noise.METHOD_A)[-1], "
+        "style.method_name('wide'), style.METHOD_LOOKS['wide'] != style.METHOD_LOOKS['softmax'])"
+    )
+    assert done.stdout.strip() == "wide wide wide GPC-IV (wide) True", done.stderr
 
 
 @pytest.mark.parametrize("name", [*EXPERIMENTS, "all"])
@@ -161,7 +218,7 @@ def test_all_goes_on_after_a_failure_and_writes_an_index(
     [
         (("delta", "--methods", "softmax"), "unknown likelihood 'softmax'"),
         (("delta", "--sets", "adlut"), "did you mean 'adult'"),
-        (("bounds", "--curves-only", "--sets", "letter"), "leave out --sets"),
+        (("bounds", "--curves-only", "--sets", "letter"), "omit --sets"),
         (("all", "--only", "toys"), "did you mean 'toy'"),
         (("toy", "--iterations", "0"), "--iterations"),
     ],

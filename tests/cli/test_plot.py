@@ -74,6 +74,29 @@ def test_what_cannot_be_drawn_is_said_in_one_sentence(
     assert not (tmp_path / "p").exists()
 
 
+def test_changed_data_are_not_taken_for_the_test_split(cli: Cli, tmp_path: Path) -> None:
+    """The same columns and classes, but other rows: some of the test rows would be ones that it was trained on."""
+    table, run = tmp_path / "table.csv", tmp_path / "run"
+    table.write_text("\n".join(["a,b,kind", *(f"{i % 7},{i % 5},{'no' if i % 7 > 3 else 'yes'}" for i in range(80))]))
+    options = ["--data", table, "--target", "kind", "-m", 5, "--iterations", 1]
+    assert cli("train", *options, "--json", "--out", run).code == 0
+    assert cli("plot", run).code == 0
+    table.write_text("\n".join(table.read_text().splitlines()[:-20]))
+    outcome = cli("plot", run, "--out", tmp_path / "p")
+    assert (outcome.code, outcome.stdout, outcome.stderr.count("\n")) == (1, "", 1)
+    assert f"{table} has changed since the run was trained on it" in outcome.stderr
+    assert not (tmp_path / "p").exists()
+
+
+def test_an_older_cell_is_named_by_its_method(cli: Cli, tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = [{"method": "GPC-I"}, {"label": "Selu", "method": "selu"}]
+    for number, record in enumerate(records):
+        (tmp_path / f"{number}.json").write_text(json.dumps({"dataset": "letter", **record, "acc": 90.0, "nll": 0.3}))
+    assert cli("plot", tmp_path / "0.json", tmp_path / "1.json", "--out", tmp_path / "p").code == 0
+    with (tmp_path / "p" / "comparison.csv").open(encoding="utf-8") as stream:
+        assert [row["run"] for row in csv.DictReader(stream)] == ["GPC-I", "Selu"]
+
+
 def test_an_unfinished_run_is_named(cli: Cli, two_runs: list[Path], tmp_path: Path) -> None:
     unfinished = tmp_path / "unfinished"
     unfinished.mkdir()

@@ -7,12 +7,12 @@ import pytest
 from scipy.special import expit, ndtr
 
 from gpcnoise_cli.figures.errors import compute, largest_difference
+from gpcnoise_cli.figures.experiment import Settings
 from gpcnoise_cli.figures.runs import Runs
-from gpcnoise_cli.figures.settings import ErrorsSettings
 
 
 def test_the_best_variance_equalises_the_two_extreme_differences(runs: Runs) -> None:
-    result = compute(ErrorsSettings(), runs)
+    result = compute(Settings(), runs)
     assert result.best_a == pytest.approx(2.897, abs=2e-3)
     assert result.best_difference == pytest.approx(0.0095, abs=1e-4)
     x = np.linspace(0.0, 12.0, 200_001)

@@ -6,8 +6,8 @@ import csv
 import itertools
 from pathlib import Path
 
-from gpcnoise_cli.figures.drawings.files import save_figure, write_csv
-from gpcnoise_cli.figures.drawings.style import CYCLE, drawing, new_figure
+from gpcnoise_cli.figures.files import save_figure, write_csv
+from gpcnoise_cli.figures.style import CYCLE, drawing, new_figure
 
 
 def test_saving_twice_gives_the_same_bytes_and_no_rest(tmp_path: Path) -> None:

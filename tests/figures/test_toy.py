@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gpcnoise_cli.figures.drawings.style import drawing
-from gpcnoise_cli.figures.drawings.toy import draw
-from gpcnoise_cli.figures.toy import ToyPanel, ToyResult, _boundary, _mean_distance
+from gpcnoise_cli.figures.style import drawing
+from gpcnoise_cli.figures.toy import ToyPanel, ToyResult, _boundary, _mean_distance, draw
 
 X_GRID = Y_GRID = np.linspace(0.0, 1.0, 41)
 

@@ -1,19 +1,25 @@
-"""The geometry of the page's pictures: everything inside its frame, nothing invented, nothing lost at the ends."""
+"""The page's pictures: nothing invented, nothing lost at the ends, and every dot says what it is."""
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpcnoise_cli.evaluation.calibration import Reliability
+from gpcnoise_cli.figures.run_pictures import MOST_DOTS
 from gpcnoise_cli.page.drawings import (
     MOST_POINTS,
     SPARK_HEIGHT,
     SPARK_WIDTH,
-    difference_chart,
-    line_chart,
-    rank_diagram,
-    reliability_chart,
+    Drawing,
+    curve_drawing,
+    difference_drawing,
+    rank_drawing,
+    reliability_drawing,
     spark,
     thin,
 )
@@ -51,41 +57,45 @@ def test_a_gap_in_a_curve_is_left_out() -> None:
     assert len(drawn.nll.split()) == 2
 
 
-@given(y=st.lists(NUMBERS, min_size=1, max_size=100))
-def test_a_chart_holds_its_line_between_its_ticks(y: list[float]) -> None:
-    chart = line_chart("t", list(range(1, len(y) + 1)), y)
-    left, top, right, bottom = chart.box
-    assert all(left - 0.1 <= a <= right + 0.1 and top - 0.1 <= b <= bottom + 0.1 for a, b, _ in chart.dots)
-    assert 2 <= len(chart.y_ticks) <= 8
-    labels = [float(tick.label) for tick in chart.y_ticks]
-    assert labels == sorted(set(labels))
-    assert labels[0] <= min(y) + 1e-6 * abs(min(y))
-    assert max(y) - 1e-6 * abs(max(y)) <= labels[-1]
+def parsed(drawn: Drawing) -> ElementTree.Element:
+    return ElementTree.fromstring(str(drawn.svg))
 
 
-def test_a_difference_is_on_the_side_of_its_sign() -> None:
-    chart = difference_chart("t", {"a": {"x": -1.0, "y": 0.25}}, ("x", "y"), better="right", digits=2)
-    assert chart is not None
-    by_look = {point.look: point for point in chart.points}
-    assert by_look[0].x < chart.zero < by_look[1].x
-    assert by_look[1].told == "a, y: +0.25"
-    assert difference_chart("t", {}, ("x",), better="right", digits=2) is None
+def told(drawn: Drawing) -> list[str]:
+    return [str(title.text) for title in parsed(drawn).iter("title")]
 
 
-def test_ranks_lie_on_their_axis_in_order() -> None:
+def test_every_dot_of_a_curve_says_its_value() -> None:
+    drawn = curve_drawing("x", "nll", [10, 20, 30], [0.5, 0.25, 0.125])
+    assert told(drawn) == ["step 10: 0.5", "step 20: 0.25", "step 30: 0.125"]
+    assert parsed(drawn).get("aria-label") == "nll: step 10: 0.5 to step 30: 0.125"
+
+
+@pytest.mark.parametrize("y", [[1.0], [2.0, 2.0], [1e9, -1e9], [0.1] * 500])
+def test_any_curve_can_be_drawn(y: list[float]) -> None:
+    drawn = curve_drawing("x", "t", list(range(len(y))), y)
+    assert len(told(drawn)) == min(len(y), MOST_DOTS)
+
+
+def test_a_difference_names_its_set_and_method() -> None:
+    drawn = difference_drawing("x", "t", {"a": {"x": -1.0, "y": 0.25}}, ("x", "y"), better="right", digits=2)
+    assert drawn is not None
+    assert told(drawn) == ["a, x: -1.00", "a, y: +0.25"]
+    assert drawn.note == "better is to the right"
+    assert difference_drawing("x", "t", {}, ("x",), better="right", digits=2) is None
+
+
+def test_the_ranks_are_told_in_order() -> None:
     figures = {(f"s{i}", f"m{j}"): float(i + j) for i in range(5) for j in range(4)}
     comparison = compare([f"m{j}" for j in range(4)], figures, [f"s{i}" for i in range(5)], larger_is_better=False)
     assert comparison is not None
-    drawn = rank_diagram(comparison, "t")
-    assert [mark.name for mark in drawn.marks] == ["m0", "m1", "m2", "m3"]
-    assert [mark.x for mark in drawn.marks] == [tick.at for tick in drawn.ticks]
-    assert all(mark.y < drawn.height for mark in drawn.marks)
+    drawn = rank_drawing("x", "t", comparison)
+    assert parsed(drawn).get("aria-label") == "Average ranks, t: m0 1.00, m1 2.00, m2 3.00, m3 4.00"
+    words = [text.text for text in parsed(drawn).iter("text")]
+    assert {"1", "4", "m0 1.00", "m3 4.00"} <= set(words)
 
 
-def test_a_calibrated_bin_lies_on_the_diagonal() -> None:
-    chart = reliability_chart([0.25, 0.9], [0.25, 0.5], [10, 1000])
-    assert chart is not None
-    assert chart.bins[0].y == chart.bins[0].perfect
-    assert chart.bins[1].y > chart.bins[1].perfect  # below the diagonal: too sure
-    assert chart.bins[1].bar < chart.bins[0].bar  # the taller bar
-    assert reliability_chart([], [], []) is None
+def test_a_reliability_diagram_says_how_many_rows_each_dot_has() -> None:
+    table = Reliability(np.array([0.25, 0.9]), np.array([0.25, 0.5]), np.array([1, 1000]))
+    drawn = reliability_drawing("x", "t", table)
+    assert told(drawn) == ["confidence 0.250: 25.0% right, 1 rows", "confidence 0.900: 50.0% right, 1000 rows"]

@@ -79,7 +79,7 @@ def test_the_page_is_complete_in_itself_and_names_where_it_is(cli: Cli, cells: C
     assert "open it in any web browser" in stderr
     page = Path("results/report.html").read_text(encoding="utf-8")
     assert not re.findall(r"""(?:src|href)=["'](?!#|data:)[^"']*""", page)
-    assert "url(" not in page
+    assert not re.search(r"url\((?!#)", page)
     parsed = Tables(page)
     assert len(parsed.ids) == len(set(parsed.ids))
     assert page == made(cli)  # the same bytes every time
@@ -319,7 +319,7 @@ def test_whole_commands_and_grids_are_on_the_page(cli: Cli, here: Path) -> None:
 
 
 def test_the_committed_results_make_a_page(cli: Cli, here: Path) -> None:
-    committed = Path(__file__).resolve().parents[3] / "results"
+    committed = Path(__file__).resolve().parents[2] / "results"
     page = made(cli, committed, "--out", here / "page.html")
     tables = Tables(page).tables
     assert len(tables["cell-table"]) > 1

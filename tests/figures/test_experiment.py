@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gpcnoise_cli.figures.bounds import BoundsSettings
 from gpcnoise_cli.figures.catalogue import EXPERIMENTS
-from gpcnoise_cli.figures.settings import BoundsSettings, ToySettings
+from gpcnoise_cli.figures.toy import ToySettings
 
 
 def test_full_settings_have_no_note_and_the_plain_folder() -> None:

@@ -1,4 +1,4 @@
-"""Pictures and their numbers on disk: PNG, PDF and CSV, each written whole or not at all, the same bytes every time."""
+"""Pictures and their numbers on disk: each written whole or not at all, the same bytes every time."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DIGITS = 7
+FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
+}
+"""The endings a picture may have, and what is kept out of it: a date or a version would change its bytes."""
 
 
 def make_folder(folder: Path) -> None:
@@ -27,17 +33,23 @@ def make_folder(folder: Path) -> None:
         raise GpcnoiseError(f"cannot make the folder {folder}: {error.strerror}; choose another --out.") from error
 
 
+def picture(figure: Figure, ending: str) -> bytes:
+    """The figure in one of the formats."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=ending, metadata=FORMATS[ending])
+    return buffer.getvalue()
+
+
 def save_figure(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """`name.png` and `name.pdf`, without dates in them."""
-    written = []
-    for ending, metadata in (("png", {"Software": None}), ("pdf", {"CreationDate": None, "Producer": None})):
-        buffer = io.BytesIO()
-        figure.savefig(buffer, format=ending, metadata=metadata)
-        path = folder / f"{name}.{ending}"
-        content = buffer.getvalue()
-        write_atomically(path, lambda stream, content=content: stream.write(content))  # type: ignore[misc]
-        written.append(path)
-    return written
+    """`name.png` and `name.pdf`."""
+    return [write_picture(figure, folder / f"{name}.{ending}") for ending in ("png", "pdf")]
+
+
+def write_picture(figure: Figure, path: Path) -> Path:
+    """The figure in the format that the ending of `path` names."""
+    content = picture(figure, path.suffix.lstrip(".").lower())
+    write_atomically(path, lambda stream: stream.write(content))
+    return path
 
 
 def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], note: str = "") -> None:
@@ -56,12 +68,6 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], note: str = "") -> 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Readable JSON; numbers that JSON does not know become null."""
     write_text(path, json.dumps(_finite(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table for Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
 
 
 def _short(value: Any) -> Any:

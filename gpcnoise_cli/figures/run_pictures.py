@@ -1,4 +1,8 @@
-"""Pictures of any run: curve, reliability, selective accuracy and confusion matrix; and several runs side by side."""
+"""Pictures of any run: curve, reliability, selective accuracy and confusion matrix; and several runs side by side.
+
+The page of a run draws its curves and its reliability with the same functions. The dots it has something to say about
+are the line with the identifier `POINTS`.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpcnoise_cli.figures.drawings.style import BLUE, GREY, PAGE, VERMILION, label_axes, look, new_figure, wrapped
+from gpcnoise_cli.figures.style import BLUE, GREY, PAGE, VERMILION, label_axes, look, new_figure, wrapped
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from gpcnoise_cli.evaluation.calibration import Reliability
     from gpcnoise_cli.figures.run_view import CellView, RunView
 
 # More classes than these get no number in each field; it could not be read.
 MOST_NUMBERED = 12
 MOST_NAMED = 30
+MOST_DOTS = 60
+POINTS = "points"
 
 
 def draw_run(view: RunView) -> dict[str, Figure]:
     return {
         "curve": _curve(view),
-        "reliability": _reliability(view),
+        "reliability": reliability_figure(
+            view.reliability, f"{view.label}\nECE {view.metrics.ece:.4f}, nll {view.metrics.nll:.4f}"
+        ),
         "selective": _selective(view),
         "confusion": _confusion(view),
     }
@@ -42,27 +52,33 @@ def _curve(view: RunView) -> Figure:
     followed = "ELBO" if view.objective == "elbo" else f"{view.objective} objective"
     labels = (f"{followed}, nats", "accuracy, %", "nll, nats")
     for axes, metric, label in zip(panels, ("elbo", "acc", "nll"), labels, strict=True):
-        axes.plot(steps, view.curve[metric], color=BLUE, marker="o")
-        label_axes(axes, x="step", y=label)
+        draw_curve(axes, steps, view.curve[metric], y_label=label)
     figure.suptitle(f"{view.label}: acc {view.metrics.acc:.2f}%, nll {view.metrics.nll:.4f}", fontsize=8.5)
     return figure
 
 
-def _reliability(view: RunView) -> Figure:
-    figure = new_figure(3.6, 4.0)
+def draw_curve(axes: Axes, x: Sequence[float], y: Sequence[float], *, x_label: str = "step", y_label: str = "") -> None:
+    """A line, with a dot for each measurement as long as they can be told apart."""
+    axes.plot(x, y, color=BLUE, marker="o" if len(x) <= MOST_DOTS else "", gid=POINTS)
+    label_axes(axes, x=x_label, y=y_label)
+
+
+def reliability_figure(table: Reliability, title: str = "", width: float = 3.6) -> Figure:
+    """How often the predicted class was right, by how sure the model was; below it how many rows each point has."""
+    figure = new_figure(width, 1.1 * width)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
-    table = view.reliability
     above.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0, label="perfectly calibrated")
-    above.plot(table.confidence, table.accuracy, color=BLUE, marker="o", label="this model")
+    above.plot(table.confidence, table.accuracy, color=BLUE, marker="o", label="this model", gid=POINTS)
     above.vlines(table.confidence, table.confidence, table.accuracy, color=VERMILION, linewidth=1.0)
     above.set_xlim(0.0, 1.02)
     above.set_ylim(0.0, 1.02)
     above.legend(loc="upper left")
-    label_axes(
-        above, y="part predicted rightly", title=f"{view.label}\nECE {view.metrics.ece:.4f}, nll {view.metrics.nll:.4f}"
-    )
+    label_axes(above, y="part predicted rightly", title=title)
     below.bar(table.confidence, table.count, width=0.03, color=BLUE)
     below.set_yscale("log")
+    below.set_ylim(0.6, 2.0 * float(table.count.max()))  # a single row is a bar, too
+    below.yaxis.set_major_formatter("{x:g}")
+    below.yaxis.set_minor_formatter("")
     label_axes(below, x="confidence of the predicted class", y="test rows")
     return figure
 
@@ -70,12 +86,12 @@ def _reliability(view: RunView) -> Figure:
 def _selective(view: RunView) -> Figure:
     figure = new_figure(3.6, 2.8)
     axes = figure.subplots()
-    axes.plot(view.selective.coverage, view.selective.accuracy, color=BLUE)
+    coverage, accuracy = view.selective.coverage.tolist(), view.selective.accuracy.tolist()
+    draw_curve(axes, coverage, accuracy, x_label="coverage: most confident rows, %", y_label="accuracy, %")
     axes.axhline(view.metrics.acc, color=GREY, linestyle="--", linewidth=1.0, label="all rows")
     axes.set_xlim(0.0, 102.0)
     axes.legend(loc="lower left")
-    title = f"{view.label}\nacc of the most confident 90%: {view.metrics.acc_at_90:.2f}%"
-    label_axes(axes, x="coverage: most confident rows, %", y="accuracy, %", title=title)
+    axes.set_title(f"{view.label}\nacc of the most confident 90%: {view.metrics.acc_at_90:.2f}%")
     return figure
 
 
@@ -139,4 +155,5 @@ def _overlaid(views: Sequence[CellView]) -> Figure:
 
 
 def _short(name: str) -> str:
-    return name if len(name) <= 14 else f"{name[:13]}…"
+    """For an axis; a dollar sign would start a formula."""
+    return (name if len(name) <= 14 else f"{name[:13]}…").replace("$", r"\$")

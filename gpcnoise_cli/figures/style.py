@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
-YELLOW, BLUE, VERMILION, PURPLE, GREY = "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F"
+BLUE, VERMILION, PURPLE, GREY, WHITE, GRID = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F", "#FFFFFF", "#DDDDDD"
 CYCLE = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = "osD^vPX*"
@@ -60,7 +60,7 @@ _RC: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
-    "grid.color": "#DDDDDD",
+    "grid.color": GRID,
     "grid.linewidth": 0.5,
     "axes.axisbelow": True,
     "axes.formatter.useoffset": False,
@@ -70,7 +70,8 @@ _RC: dict[str, Any] = {
     "figure.dpi": 100,
     "savefig.dpi": 200,
     "pdf.fonttype": 42,
-    "svg.fonttype": "none",
+    "svg.fonttype": "none",  # text stays text
+    "svg.hashsalt": "gpcnoise",  # and identifiers stay the same
 }
 
 
@@ -100,6 +101,11 @@ def label_axes(axes: Axes, *, x: str = "", y: str = "", title: str = "") -> None
     axes.set_ylabel(y)
     if title:
         axes.set_title(title)
+
+
+def in_thousands(axes: Axes) -> None:
+    """5k for 5000 on the x axis."""
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value >= 1000 else f"{value:g}")
 
 
 def method_name(likelihood: str) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpcnoise_cli.figures.drawings.files import make_folder, save_figure, write_csv, write_json
-from gpcnoise_cli.figures.drawings.style import drawing
+from gpcnoise_cli.figures.files import make_folder, save_figure, write_csv, write_json
+from gpcnoise_cli.figures.style import drawing
 from gpcnoise_cli.files import write_text
 
 if TYPE_CHECKING:
-    from gpcnoise_cli.figures.catalogue import Experiment
-    from gpcnoise_cli.figures.result import Result
-    from gpcnoise_cli.figures.settings import Settings
+    from gpcnoise_cli.figures.experiment import Experiment, Result, Settings
 
 SUMMARY = "summary.json"
 
@@ -37,9 +34,8 @@ def publish(experiment: Experiment, settings: Settings, result: Result, folder: 
     """Draw and write everything; the summary comes last, so a folder that has it is complete."""
     make_folder(folder)
     note, files = settings.note(), []
-    module = importlib.import_module(f"gpcnoise_cli.figures.drawings.{experiment.name}")
     with drawing():
-        for name, figure in module.draw(result, note).items():
+        for name, figure in experiment.draw(result, note).items():
             files += save_figure(figure, folder, name)
     for name, rows in result.tables().items():
         path = folder / f"{name}.csv"
