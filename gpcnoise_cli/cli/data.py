@@ -83,10 +83,10 @@ def list_command(json: Json = False) -> None:
     archived = [spec.name for spec in absent if spec.kind == "uci"]
     if archived:
         get = f"gpcnoise data fetch {' '.join(archived) if len(archived) < 5 else '--all'}"
-        say(f"not here: {', '.join(archived)}; get them by: {get} (or: gpcnoise data import FOLDER_OR_TAR)")
+        say(f"not here: {', '.join(archived)}; get them with: {get} (or: gpcnoise data import FOLDER_OR_TAR)")
     for spec in absent:
         if spec.kind != "uci":
-            say(f"not here: {spec.name}; get it by: {spec.how_to_get}")
+            say(f"not here: {spec.name}; get it with: {spec.how_to_get}")
 
 
 @app.command()
@@ -183,7 +183,7 @@ def show(
     lines += [(f"{key} (loaded)" if key == "d" else key, facts[key]) for key in keys if facts]
     print_table(("fact", "value"), [(key, str(value)) for key, value in lines])
     if not facts:
-        say(f"{name} is not here; get it by: {spec.how_to_get}")
+        say(f"{name} is not here; get it with: {spec.how_to_get}")
         return
     balance = [(str(one["class"]), one["train"], one["test"], one["percent"]) for one in facts["balance"]]
     print_table(("class", "train", "test", "%"), balance, title="\nclass balance")

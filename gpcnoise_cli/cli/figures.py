@@ -158,7 +158,7 @@ def bounds(
     Example: gpcnoise reproduce bounds --curves-only
     """
     if curves_only and sets is not None:
-        raise UsageError("--curves-only trains on no set; leave out --sets.")
+        raise UsageError("--curves-only trains on no set; omit --sets.")
     asked = {"sets": () if curves_only else _split(sets, "set"), "splits": splits, "points": points}
     _show(_one("bounds", published.BoundsSettings, out, iterations=iterations, inducing=inducing, **asked), json)
 

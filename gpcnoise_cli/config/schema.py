@@ -20,7 +20,7 @@ IN_MEMORY = "(arrays in memory)"
 class DatasetConfig:
     name: str = MISSING
     source: str = "auto"  # auto | archive | generated | bayesian_benchmarks
-    path: str | None = None  # one's own file, with dataset=file
+    path: str | None = None  # your own file, with dataset=file
     target: str | None = None
     test_fraction: float = 0.1
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
@@ -62,7 +62,7 @@ class OptimizerConfig:
     beta_2: float = 0.999  # Adam's memory of squared gradients
     natural_step: float = 0.1  # natgrad: largest step of q(u)
     natural_ramp: int = 20  # natgrad: steps until that size is reached
-    longest_mean_step: float = 3.0  # natgrad: how far the mean may move, where the bound is not concave
+    longest_mean_step: float = 3.0  # natgrad: norm of a step of the mean, where the bound is not concave
     warm_up: int = 60  # first steps: natgrad follows a concave bound, and δ, where it is set to its optimum, stays low
     delta_start: float = 0.01  # the most of δ in the warm-up, as a part of the largest class's error
     delta_rate: float = 0.02  # the part of the way to its optimum that δ goes in a step

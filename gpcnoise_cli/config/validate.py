@@ -116,7 +116,7 @@ def validate(config: TrainConfig) -> None:
     _check_likelihood(config)
     _check_file(config)
     if config.out is not None and not config.out.strip():
-        raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or leave it away.")
+        raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or omit it.")
 
 
 def _check_choice(config: TrainConfig, key: str, values: tuple[str, ...]) -> None:
@@ -166,7 +166,7 @@ def _check_file(config: TrainConfig) -> None:
         if value is not None:
             raise UsageError(
                 f"dataset.{key}={value!r} belongs to dataset=file, but the dataset is {dataset.name!r}; "
-                f"give --data FILE --target COLUMN, or leave it away."
+                f"give --data FILE --target COLUMN, or omit it."
             )
 
 

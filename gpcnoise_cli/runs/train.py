@@ -83,7 +83,7 @@ def run_training(
     limit_inducing: bool = False,
     tracked_at: Place | None = None,
 ) -> dict[str, Any]:
-    """Train, score, save; returns the result (DESIGN: the JSON of `train`). Raises `Interrupted` when asked to stop.
+    """Train, score, save; returns the result, which `train --json` prints. Raises `Interrupted` when asked to stop.
 
     Data, model and optimizer come before the folder, so a request that cannot work leaves nothing behind. With
     `limit_inducing` a number of inducing points that nobody asked for is brought down to the number of training rows.

@@ -161,7 +161,7 @@ def test_all_goes_on_after_a_failure_and_writes_an_index(
     [
         (("delta", "--methods", "softmax"), "unknown likelihood 'softmax'"),
         (("delta", "--sets", "adlut"), "did you mean 'adult'"),
-        (("bounds", "--curves-only", "--sets", "letter"), "leave out --sets"),
+        (("bounds", "--curves-only", "--sets", "letter"), "omit --sets"),
         (("all", "--only", "toys"), "did you mean 'toy'"),
         (("toy", "--iterations", "0"), "--iterations"),
     ],

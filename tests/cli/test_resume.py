@@ -163,7 +163,7 @@ def test_resuming_a_finished_run_prints_its_result(cli: Cli, uninterrupted: Path
 
 
 def test_resuming_takes_no_other_settings(refused: Callable[..., None], uninterrupted: Path) -> None:
-    refused(2, ["--resume", "leave out: likelihood"], "train", "--resume", uninterrupted, "--likelihood", "step")
+    refused(2, ["--resume", "omit: likelihood"], "train", "--resume", uninterrupted, "--likelihood", "step")
 
 
 def test_resuming_what_is_no_run(refused: Callable[..., None], tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 Cli = Callable[..., Any]
 Trained = Callable[..., Any]
 
-# DESIGN, section 3: what the JSON of `train` holds at least.
+# What the JSON of `train` holds at least.
 # fmt: off
 FIELDS = [
     "preset", "dataset", "protocol", "likelihood", "method", "objective", "bound", "kernel", "ard", "inducing",
