@@ -319,7 +319,7 @@ def test_whole_commands_and_grids_are_on_the_page(cli: Cli, here: Path) -> None:
 
 
 def test_the_committed_results_make_a_page(cli: Cli, here: Path) -> None:
-    committed = Path(__file__).resolve().parents[3] / "results"
+    committed = Path(__file__).resolve().parents[2] / "results"
     page = made(cli, committed, "--out", here / "page.html")
     tables = Tables(page).tables
     assert len(tables["cell-table"]) > 1
