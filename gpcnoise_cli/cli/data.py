@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="data",
-    help="List, get, check, look at and export data sets.",
+    help="List, get, check, inspect and export data sets.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
 )
@@ -54,7 +54,7 @@ Source = Annotated[
 ]
 OwnFile = Annotated[str | None, typer.Option("--data", help="Your own file, for NAME `file`.", metavar="FILE")]
 Target = Annotated[str | None, typer.Option(help="The class column of --data.", metavar="COLUMN")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
 
 
 def _check_names(names: list[str] | None) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def _check_names(names: list[str] | None) -> tuple[str, ...]:
 
 @app.command("list")
 def list_command(json: Json = False) -> None:
-    """List the sets: sizes, and which are here. Example: gpcnoise data list"""
+    """List the data sets with their sizes, and which are here. Example: gpcnoise data list"""
     from gpcnoise_cli.data.folder import data_dir
     from gpcnoise_cli.data.inventory import entry_facts, list_sets
 
@@ -234,7 +234,7 @@ def _arrays(split: Split) -> list[tuple[str, Any]]:
 
 @app.command()
 def audit(names: ArchiveNames = None, json: Json = False) -> None:
-    """How well does the row number alone predict the class? Example: gpcnoise data audit magic chess-krvk"""
+    """How well the row number alone predicts the class. Example: gpcnoise data audit magic chess-krvk"""
     from gpcnoise_cli.data.audit import LEAK_POINTS, NUM_NEIGHBOURS, NUM_SPLITS, WEAK_POINTS, audit_sets
 
     audits = audit_sets(_check_names(names))
