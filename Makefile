@@ -11,7 +11,7 @@ STAMP := $(VENV)/.installed
 
 help:
 	@echo "make demo       train on the default data set and show the result"
-	@echo "make test       the quick tests        make test-slow  the long ones"
+	@echo "make test       the quick tests        make test-slow  the others"
 	@echo "make lint       ruff and mypy          make format     let ruff rewrite the code"
 	@echo "make bench      time a training step   make wheel      build dist/*.whl"
 	@echo "make bench-quality  time to the quality of the paper's settings (hours)"
@@ -35,11 +35,14 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP)
 	$(BIN)/gpcnoise train
 
+# A file's tests share what they have trained, so a file stays with one process.
+PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -m "not slow" -n logical --maxprocesses 4 --dist loadfile
+	$(PYTEST) -m "not slow"
 
 test-slow: $(STAMP)
-	$(BIN)/python -m pytest -m slow
+	$(PYTEST) -m slow
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

@@ -87,7 +87,7 @@ rows = np.stack([X_test[sure], X_test[unsure], elsewhere])
 mu, nu = wine.predict_latent(rows)
 noise, ignorance = uncertainty(wine, rows)
 print("3. wine, softmax: three predictions")
-for number, name in enumerate(("the surest test row", "the least sure", "far from all data")):
+for number, name in enumerate(("the most confident test row", "the least confident one", "far from all data")):
     shown = "  ".join(f"{m:+.2f} ± {s:.2f}" for m, s in zip(mu[number], np.sqrt(nu[number]), strict=True))
     chances = ", ".join(f"{chance:.3f}" for chance in wine.predict_proba(rows[number : number + 1])[0])
     print(f"   {name}: p = {chances}; f = {shown}")

@@ -4,7 +4,7 @@
 #   scripts/inducing-points.sh                  waveform-noise, into inducing-points.csv
 #   DATASET=letter INDUCING=50,100,300 SPLITS='range(0,5)' scripts/inducing-points.sh
 #
-# Interrupted, it goes on where it was when it is started again; finished runs are not computed anew.
+# If interrupted, start it again: it goes on where it was, and finished runs are not computed twice.
 set -euo pipefail
 
 gpcnoise sweep --dataset "${DATASET:-waveform-noise}" \

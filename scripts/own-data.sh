@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Train on a table of one's own, then predict new rows with the model that had the smallest nll.
+# Train on your own table, then predict new rows with the model that had the smallest nll.
 #
 #   scripts/own-data.sh customers.csv churned new-customers.csv predictions.csv
 set -euo pipefail

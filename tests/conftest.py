@@ -22,7 +22,7 @@ from gpcnoise_cli.data.split import Split, Table, make_split
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 # Two shared cores make single examples arbitrarily slow, and a red test must be red again on the next run.
-hypothesis.settings.register_profile("gpcnoise", deadline=None, derandomize=True, max_examples=50)
+hypothesis.settings.register_profile("gpcnoise", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("gpcnoise")
 
 

@@ -18,7 +18,7 @@ def read_kept(path: Path) -> dict[str, dict[str, Any]]:
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
     except ValueError as error:
-        raise GpcnoiseError(f"{path} is damaged ({error}); remove it to measure anew.") from error
+        raise GpcnoiseError(f"{path} is damaged ({error}); remove it to measure again.") from error
 
 
 def write_kept(path: Path, records: Mapping[str, Mapping[str, Any]]) -> None:

@@ -132,7 +132,7 @@ def classifiers(
     with _progress() as told:
         records = measure_classifiers(dataset or DATASETS, folds, out, machine, told, fresh=fresh, only_kept=kept)
     if not records:
-        raise UsageError(f"nothing is kept in {out} for {folds} folds; leave out --kept to measure.")
+        raise UsageError(f"nothing is kept in {out} for {folds} folds; omit --kept to measure.")
     show({"machine": machine, "classifiers": records}, json)
 
 
@@ -194,9 +194,7 @@ def command(
     if kept:
         records = kept_command(request, out)
         if not records:
-            raise UsageError(
-                f"nothing is kept in {out} for {', '.join(request.datasets)}; leave out --kept to measure."
-            )
+            raise UsageError(f"nothing is kept in {out} for {', '.join(request.datasets)}; omit --kept to measure.")
     else:
         with _progress() as told:
             records = measure_command(request, out, machine, gpytorch, told, fresh=fresh)

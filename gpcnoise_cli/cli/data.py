@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="data",
-    help="List, get, check, look at and export data sets.",
+    help="List, get, check, inspect and export data sets.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
 )
@@ -54,7 +54,7 @@ Source = Annotated[
 ]
 OwnFile = Annotated[str | None, typer.Option("--data", help="Your own file, for NAME `file`.", metavar="FILE")]
 Target = Annotated[str | None, typer.Option(help="The class column of --data.", metavar="COLUMN")]
-Force = Annotated[bool, typer.Option("--force", help="Replace what is there.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are there.")]
 
 
 def _check_names(names: list[str] | None) -> tuple[str, ...]:
@@ -63,7 +63,7 @@ def _check_names(names: list[str] | None) -> tuple[str, ...]:
 
 @app.command("list")
 def list_command(json: Json = False) -> None:
-    """List the sets: sizes, and which are here. Example: gpcnoise data list"""
+    """List the data sets with their sizes, and which are here. Example: gpcnoise data list"""
     from gpcnoise_cli.data.folder import data_dir
     from gpcnoise_cli.data.inventory import entry_facts, list_sets
 
@@ -83,10 +83,10 @@ def list_command(json: Json = False) -> None:
     archived = [spec.name for spec in absent if spec.kind == "uci"]
     if archived:
         get = f"gpcnoise data fetch {' '.join(archived) if len(archived) < 5 else '--all'}"
-        say(f"not here: {', '.join(archived)}; get them by: {get} (or: gpcnoise data import FOLDER_OR_TAR)")
+        say(f"not here: {', '.join(archived)}; get them with: {get} (or: gpcnoise data import FOLDER_OR_TAR)")
     for spec in absent:
         if spec.kind != "uci":
-            say(f"not here: {spec.name}; get it by: {spec.how_to_get}")
+            say(f"not here: {spec.name}; get it with: {spec.how_to_get}")
 
 
 @app.command()
@@ -183,7 +183,7 @@ def show(
     lines += [(f"{key} (loaded)" if key == "d" else key, facts[key]) for key in keys if facts]
     print_table(("fact", "value"), [(key, str(value)) for key, value in lines])
     if not facts:
-        say(f"{name} is not here; get it by: {spec.how_to_get}")
+        say(f"{name} is not here; get it with: {spec.how_to_get}")
         return
     balance = [(str(one["class"]), one["train"], one["test"], one["percent"]) for one in facts["balance"]]
     print_table(("class", "train", "test", "%"), balance, title="\nclass balance")
@@ -234,7 +234,7 @@ def _arrays(split: Split) -> list[tuple[str, Any]]:
 
 @app.command()
 def audit(names: ArchiveNames = None, json: Json = False) -> None:
-    """How well does the row number alone predict the class? Example: gpcnoise data audit magic chess-krvk"""
+    """How well the row number alone predicts the class. Example: gpcnoise data audit magic chess-krvk"""
     from gpcnoise_cli.data.audit import LEAK_POINTS, NUM_NEIGHBOURS, NUM_SPLITS, WEAK_POINTS, audit_sets
 
     audits = audit_sets(_check_names(names))

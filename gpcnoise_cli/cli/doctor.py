@@ -13,7 +13,7 @@ from gpcnoise_cli.cli.options import Json
 def doctor(json: Json = False) -> None:
     """Check versions, devices, threads, data folder and write access, and train for one step.
 
-    Exits with 1 if something fails; a warning is worth knowing but does no harm.
+    Exits with 1 if something fails; warnings do no harm.
 
     Example: gpcnoise doctor
     """

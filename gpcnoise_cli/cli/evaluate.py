@@ -30,7 +30,7 @@ def evaluate(
 ) -> None:
     """Accuracy, likelihood, calibration, AUROC and selective accuracy of a trained model, and each class by itself.
 
-    acc@90 is the accuracy on the 90% of rows about which the model is most confident; nll is the mean, in nats.
+    acc@90 is the accuracy on the 90% of rows that the model is most confident about; nll is the mean, in nats.
 
     Example: gpcnoise evaluate runs/first
 

@@ -44,8 +44,8 @@ def predict(
 ) -> None:
     """Predict the class of every row of a file, with a probability for each class.
 
-    The result has one row per row of the file, in its order. Its first column is `class`, the most probable class by
-    the name that it has in your data; then comes one column `p(NAME)` per class, the probability of that class.
+    The result has one row per row of the file, in its order. Its first column is `class`, the most probable class under
+    its name in your data; then comes one column `p(NAME)` per class, the probability of that class.
 
     Example: gpcnoise predict runs/first --data new.csv --out predictions.csv
     """

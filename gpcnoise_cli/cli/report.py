@@ -22,9 +22,9 @@ def report(
         ),
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Replace --out even if it is no page of this command.")
+        bool, typer.Option("--force", help="Replace --out even if this command did not write it.")
     ] = False,
-    open_page: Annotated[bool, typer.Option("--open", help="Show the page in the web browser.")] = False,
+    open_page: Annotated[bool, typer.Option("--open", help="Open the page in the web browser.")] = False,
     json: Json = False,
 ) -> None:
     """One self-contained HTML page: tables beside the paper's, curves, reliability, what failed, how to repeat it.

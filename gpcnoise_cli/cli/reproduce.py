@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="reproduce",
     cls=FigureGroup,
-    help="Compute the paper's experiments anew: resumable, crash-safe, on all cores.",
+    help="Repeat the paper's experiments: resumable, crash-safe, on all cores.",
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
 )
@@ -126,7 +126,7 @@ def uci(
             raise unknown_choice("method", name, choices("method"))
     here, absent = present_sets(asked)
     for name in absent:
-        say(f"{name} is not here and is left out; get it by: gpcnoise data fetch {name}")
+        say(f"{name} is not here and is left out; get it with: gpcnoise data fetch {name}")
     if not here:
         raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`).")
     grid = Grid(
@@ -163,7 +163,7 @@ def _refuse_coordinates(overrides: list[str]) -> None:
         key = text.partition("=")[0].lstrip("+~")
         if key == "tracking":
             raise UsageError(
-                f"{text!r}: `train` and `sweep` can be followed by other programs, `reproduce` cannot; leave it out."
+                f"{text!r}: `train` and `sweep` can be followed by other programs, `reproduce` cannot; omit it."
             )
         if key in _COORDINATES:
             raise UsageError(f"{text!r}: give {_COORDINATES[key]} instead, so that the result is filed under its name.")

@@ -32,7 +32,7 @@ def train(
     Your own data: gpcnoise train --data customers.csv --target churned
     """
     if resume is not None and overrides:
-        raise UsageError(f"--resume takes its settings from {resume}/config.yaml; leave out: {' '.join(overrides)}.")
+        raise UsageError(f"--resume takes its settings from {resume}/config.yaml; omit: {' '.join(overrides)}.")
     result = _resumed(resume) if resume is not None else _fresh(overrides)
     if json:
         emit_json(result)

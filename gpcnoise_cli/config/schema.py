@@ -71,7 +71,7 @@ class OptimizerConfig:
     beta_2: float = 0.999  # Adam's memory of squared gradients
     natural_step: float = 0.1  # natgrad: largest step of q(u)
     natural_ramp: int = 20  # natgrad: steps until that size is reached
-    longest_mean_step: float = 3.0  # natgrad: how far the mean may move, where the bound is not concave
+    longest_mean_step: float = 3.0  # natgrad: norm of a step of the mean, where the bound is not concave
     warm_up: int = 60  # first steps: natgrad follows a concave bound, and δ, where it is set to its optimum, stays low
     delta_start: float = 0.01  # the most of δ in the warm-up, as a part of the largest class's error
     delta_rate: float = 0.02  # the part of the way to its optimum that δ goes in a step

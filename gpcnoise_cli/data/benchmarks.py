@@ -24,7 +24,7 @@ def read_benchmark_set(spec: DatasetSpec, *, row_number: bool) -> Table:
             from bayesian_benchmarks.data import get_classification_data
         except ImportError as error:
             raise GpcnoiseError(
-                "the package bayesian_benchmarks is not installed; leave out the source (the reader here gives the "
+                "the package bayesian_benchmarks is not installed; omit the source (the reader here gives the "
                 "same arrays) or install it from github.com/hughsalimbeni/bayesian_benchmarks."
             ) from error
         try:

@@ -76,6 +76,6 @@ def _read_part(path: Path) -> NDArray[np.float64]:
     if holes.any():
         row = int(np.argwhere(holes)[0][0])
         raise GpcnoiseError(
-            f"{path.name} breaks off or has a gap in row {row + 1} (line {row + 2}); get the file again."
+            f"{path.name} is cut short or has a gap in row {row + 1} (line {row + 2}); get the file again."
         )
     return matrix

@@ -1,4 +1,4 @@
-"""How the columns of one's own table become numbers, recorded so that new files are read the same way.
+"""How the columns of your own table become numbers, recorded so that new files are read the same way.
 
 A numeric column passes through, a boolean one becomes 0/1, a categorical one is spread over one 0/1 column per level
 (one-hot). The encoder keeps names, kinds and levels, finds columns by name (so order does not matter), ignores extra

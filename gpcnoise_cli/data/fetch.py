@@ -37,7 +37,7 @@ def fetch_sets(
         raise UsageError(f"{url!r} is not an address to download from; it must start with http:// or https://.")
     for spec in specs:
         if spec.kind != "uci":
-            raise UsageError(f"{spec.name!r} is not in the archive; get it by: {spec.how_to_get}.")
+            raise UsageError(f"{spec.name!r} is not in the archive; get it with: {spec.how_to_get}.")
     asked = [spec for spec in specs if force or verify_set(spec).status in ("absent", "wrong")]
     here = tuple(file for spec in specs if spec not in asked for file in spec.files)
     if not asked:

@@ -40,7 +40,9 @@ def is_present(spec: DatasetSpec) -> bool:
 
 def absent(spec: DatasetSpec) -> GpcnoiseError:
     """The error for a set whose files are not here."""
-    return GpcnoiseError(f"{spec.name!r} is not in the data folder {str(data_dir())!r}; get it by: {spec.how_to_get}.")
+    return GpcnoiseError(
+        f"{spec.name!r} is not in the data folder {str(data_dir())!r}; get it with: {spec.how_to_get}."
+    )
 
 
 def write_problem(target: Path, error: OSError) -> GpcnoiseError:

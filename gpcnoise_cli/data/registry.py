@@ -123,7 +123,7 @@ _OTHERS = (
         num_classes=3,
         source="sampled from a GP prior: RBF, lengthscale 0.2, on the unit square; argmax of three draws",
         licence="none needed (generated)",
-        citation="the three-class toy of the paper, sampled anew",
+        citation="the three-class toy of the paper, sampled again",
         how_to_get="nothing to get: generated",
         generated=True,
     ),

@@ -1,4 +1,4 @@
-"""One's own data set: what each column is, which classes there are, and how later files are read the same way.
+"""Your own data set: what each column is, which classes there are, and how later files are read the same way.
 
 `read_own_file` reads a file for training; `read_features` (or `read_feature_blocks`, for files of any length) and
 `read_labelled` read new files for predict and evaluate through the `TableEncoder` that was recorded then.

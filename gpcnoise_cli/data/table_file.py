@@ -1,4 +1,4 @@
-"""Opening one's own table: CSV, TSV (plain or gzipped) and Parquet into a pandas frame, or one sentence why not.
+"""Opening your own table: CSV, TSV (plain or gzipped) and Parquet into a pandas frame, or one sentence why not.
 
 pandas forgives much that would silently change the data: it renames a repeated column, takes the first column for an
 index when rows are longer than the header, and turns short rows into missing values. Here each of these is an error.

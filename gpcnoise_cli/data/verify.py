@@ -31,7 +31,7 @@ def verify_sets(names: tuple[str, ...] = ()) -> list[Verification]:
 def verify_set(spec: DatasetSpec) -> Verification:
     missing = [file for file in spec.files if not (data_dir() / file).is_file()]
     if missing:
-        return Verification(spec.name, "absent", f"get it by: {spec.how_to_get}")
+        return Verification(spec.name, "absent", f"get it with: {spec.how_to_get}")
     try:
         found = {file: matches(data_dir() / file, file) for file in spec.files}
     except OSError as error:

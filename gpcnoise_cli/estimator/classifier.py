@@ -245,7 +245,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
                 if name not in known:
                     raise ValueError(
                         f"warm_start: class {name!r} is not among those of the first fit, {list(known)}; "
-                        "set warm_start=False to start anew."
+                        "set warm_start=False to start from the beginning."
                     )
             labels = np.asarray([known[name] for name in classes.tolist()])[labels]
             classes = self.classes_
@@ -269,7 +269,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
                 told = name.removesuffix(".name").removeprefix("kernel.")
                 raise ValueError(
                     f"warm_start: the fitted model has {told}={had!r}, not {asked!r}; "
-                    "set warm_start=False to start anew."
+                    "set warm_start=False to start from the beginning."
                 )
         return before.inducing
 

@@ -1,6 +1,6 @@
 """What a cell costs: floating-point operations counted from its configuration, seconds from what was measured.
 
-The count follows the fused conditional (DESIGN, section 5): per step a product of all m×m factors with the m×B block
+The count follows the fused conditional (docs/engine.md): per step a product of all m×m factors with the m×B block
 and its two adjoints for each latent function, the same once for the triangular solves, and m³ for the factors. It
 orders cells and carries a measured time over to sizes that were not measured.
 """

@@ -15,7 +15,7 @@ Cholesky factor: ∂K_mm = L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹, Φ taking the lower 
 only the symmetric part of that counts. Where it pays, triangular and symmetric m×m matrices are multiplied in halves.
 
 The m×m work is done in the dtype of K_mm, the m×B work in the dtype of K_nm; `mixed` precision is float64 for the
-first and float32 for the second. docs/performance.md derives the formulas.
+first and float32 for the second. docs/engine.md derives the formulas.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class RunFolder:
         try:
             return dict(json.loads(self.metrics.read_text(encoding="utf-8")))
         except ValueError as error:
-            raise GpcnoiseError(f"{self.metrics} is damaged ({error}); run `gpcnoise evaluate` anew.") from error
+            raise GpcnoiseError(f"{self.metrics} is damaged ({error}); run `gpcnoise evaluate` again.") from error
 
 
 def _number(text: str) -> Any:

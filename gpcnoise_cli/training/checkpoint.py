@@ -43,7 +43,7 @@ class Checkpoint:
         """Give `variables` their values, all or none of them."""
         kinds = [(value.shape, value.dtype.type) for value in self.values]
         if [(tuple(v.shape), v.dtype.as_numpy_dtype) for v in variables] != kinds:
-            raise GpcnoiseError(f"the checkpoint {self.path} belongs to another configuration; start the run anew.")
+            raise GpcnoiseError(f"the checkpoint {self.path} belongs to another configuration; start the run again.")
         for variable, value in zip(variables, self.values, strict=True):
             variable.assign(value)
 
@@ -55,8 +55,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
             stored = {name: arrays[name] for name in sorted(arrays.files)}
         history = dict(json.loads(stored.pop(HISTORY).tobytes()))
     except FileNotFoundError as error:
-        raise GpcnoiseError(f"there is no checkpoint at {path}; start the run anew.") from error
+        raise GpcnoiseError(f"there is no checkpoint at {path}; start the run again.") from error
     except Exception as error:  # zipfile and NumPy answer damage with a dozen kinds of error
-        raise GpcnoiseError(f"the checkpoint {path} is damaged ({error or error!r}); start the run anew.") from error
+        raise GpcnoiseError(f"the checkpoint {path} is damaged ({error or error!r}); start the run again.") from error
     values, best = ([value for name, value in stored.items() if name.startswith(kind)] for kind in "vb")
     return Checkpoint(path, values, history, best)

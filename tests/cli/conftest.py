@@ -1,4 +1,4 @@
-"""Small tables of one's own and models trained on them once, for the tests of whole commands."""
+"""Small tables and models trained on them once, for the tests of whole commands."""
 
 from __future__ import annotations
 

@@ -32,6 +32,7 @@ def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interleave, "QUICK", interleave.Effort(2, 0.01))
 
 
+@pytest.mark.slow  # a dozen compiled loops
 def test_without_a_name_steps_and_growth_are_one_json_object(cli: Cli, tmp_path: Path, capsys: Capture) -> None:
     code, stdout, stderr = cli("bench", "--quick", "--json", "--out", tmp_path)
     assert code == 0
@@ -65,6 +66,13 @@ def test_without_a_name_steps_and_growth_are_one_json_object(cli: Cli, tmp_path:
     assert "cores, load" in stderr
 
 
+def test_one_part_alone_prints_its_table(cli: Cli, tmp_path: Path) -> None:
+    code, stdout, stderr = cli("bench", "growth", "--quick", "--out", tmp_path)
+    assert code == 0, stderr
+    assert stdout.splitlines()[0] == "Growth of one training step, one size at a time"
+    assert {path.name for path in tmp_path.iterdir()} == {"growth.json", "growth.csv", "growth.png", "growth.pdf"}
+
+
 def _check_steps(record: dict[str, Any], *more: str) -> None:
     assert set(record["seconds_per_step"]) == {*ENGINES, STOCK, FLOOR, *more}
     assert all(0 < taken["q1"] <= taken["median"] <= taken["q3"] for taken in record["seconds_per_step"].values())
@@ -76,6 +84,7 @@ def _check_steps(record: dict[str, Any], *more: str) -> None:
     assert len({round(loss, 2) for loss in record["first_loss"].values()}) == 1, "all compute the same bound"
 
 
+@pytest.mark.slow
 def test_quality_is_kept_and_not_measured_twice(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sizes = ("inducing=8", "batch_size=32", "iterations=4", "runtime.eval_every=2", "likelihood.prediction_draws=8")
     arguments = ("bench", "quality", "--quick", "--dataset", "three-class", "--out", tmp_path, *sizes)
@@ -110,6 +119,7 @@ def test_wrong_usage_is_one_sentence(cli: Cli, arguments: tuple[str, ...], words
     assert words in stderr
 
 
+@pytest.mark.slow
 def test_tensorflow_starts_without_its_notices(tmp_path: Path) -> None:
     code = "from gpcnoise_cli.cli.main import run; run()"
     command = [sys.executable, "-c", code, "bench", "quality", "--dataset", "nowhere", "--out", str(tmp_path)]

@@ -46,7 +46,7 @@ def test_verify_counts_the_sets(cli, real_data):
     outcome = cli("data", "verify")
     assert outcome.code == 0
     assert "18 of 19 present and correct, 1 absent." in outcome.stderr
-    assert "get it by: gpcnoise data fetch miniboone" in outcome.stdout
+    assert "get it with: gpcnoise data fetch miniboone" in outcome.stdout
 
 
 def test_verify_fails_on_a_changed_file(cli, shared_data, own_data_folder):

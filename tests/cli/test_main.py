@@ -163,6 +163,7 @@ def test_composing_does_not_import_tensorflow() -> None:
     assert python(code).stdout.strip() == "False"
 
 
+@pytest.mark.slow
 def test_training_imports_only_what_it_uses(tmp_path: Path) -> None:
     unused = ["matplotlib", "keras", "mlflow", "tensorboard", "torch", "tensorflow_probability.python.experimental"]
     code = (

@@ -16,7 +16,7 @@ from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Ledger
 
 Cli = Callable[..., Any]
-# DESIGN, section 3, and what the ledger adds.
+# What the JSON of `train` holds, and what the ledger adds.
 RESULT_FIELDS = (
     "preset dataset protocol likelihood method bound kernel ard inducing batch_size delta_mode delta iterations "
     "learning_rate optimizer precision device split seed n_train n_test d classes acc nll brier ece elbo train_seconds "

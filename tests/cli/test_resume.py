@@ -7,6 +7,7 @@ computes is not touched.
 from __future__ import annotations
 
 import csv
+import functools
 import json
 import os
 import signal
@@ -59,26 +60,27 @@ def command(table: Path, out: Path) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def stopped(tables: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Stopped]:
-    """Three runs, each stopped in its own way; they run side by side to save time."""
+def stopped(tables: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Stopped]:
+    """`stopped("SIGINT")`: a run that was stopped in that way, once per test session."""
     folder = tmp_path_factory.mktemp("stopped")
     environment = {**os.environ, "GPCNOISE_DATA_DIR": str(folder / "data")}
-    extra = {"SIGKILL": ["runtime.checkpoint_seconds=0"]}
-    processes = {
-        name: subprocess.Popen(
+
+    @functools.cache
+    def stop(name: str) -> Stopped:
+        process = subprocess.Popen(
             [
                 *(sys.executable, "-c", WAITING, str(folder / f"{name} sent")),
                 *command(tables.three, folder / name),
-                *extra.get(name, []),
+                *(["runtime.checkpoint_seconds=0"] if name == "SIGKILL" else []),
             ],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             env=environment,
         )
-        for name in ("SIGINT", "SIGTERM", "SIGKILL")
-    }
-    return {name: _stop(folder / name, process, name) for name, process in processes.items()}
+        return _stop(folder / name, process, name)
+
+    return stop
 
 
 def _stop(path: Path, process: subprocess.Popen[str], name: str) -> Stopped:
@@ -108,9 +110,10 @@ def uninterrupted(tables: Any, tmp_path_factory: pytest.TempPathFactory) -> Path
     return out
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
-def test_a_request_to_stop_leaves_a_checkpoint(stopped: dict[str, Stopped], name: str) -> None:
-    run = stopped[name]
+# Each is a process of its own that starts TensorFlow.
+@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
+def test_a_request_to_stop_leaves_a_checkpoint(stopped: Callable[[str], Stopped], name: str) -> None:
+    run = stopped(name)
     assert run.code == 130
     last = run.stderr.splitlines()[-1]
     assert last.startswith("stopped at step ")
@@ -119,19 +122,19 @@ def test_a_request_to_stop_leaves_a_checkpoint(stopped: dict[str, Stopped], name
 
 
 def test_an_unfinished_run_has_no_model_yet(
-    stopped: dict[str, Stopped], refused: Callable[..., None], tables: Any
+    stopped: Callable[[str], Stopped], refused: Callable[..., None], tables: Any
 ) -> None:
-    run = stopped["SIGINT"].path
+    run = stopped("SIGINT").path
     words = [str(run), "not finished", f"gpcnoise train --resume {run}"]
     refused(1, words, "predict", run, "--data", tables.three)
     refused(1, words, "evaluate", run)
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGKILL"])
+@pytest.mark.parametrize("name", ["SIGINT", *(pytest.param(n, marks=pytest.mark.slow) for n in ("SIGTERM", "SIGKILL"))])
 def test_a_resumed_run_ends_as_if_never_stopped(
-    cli: Cli, stopped: dict[str, Stopped], uninterrupted: Path, name: str
+    cli: Cli, stopped: Callable[[str], Stopped], uninterrupted: Path, name: str
 ) -> None:
-    run = stopped[name]
+    run = stopped(name)
     assert (run.path / "checkpoint.npz").exists()
     outcome = cli("train", "--resume", run.path, "--json")
     assert outcome.code == 0, outcome.stderr
@@ -163,7 +166,7 @@ def test_resuming_a_finished_run_prints_its_result(cli: Cli, uninterrupted: Path
 
 
 def test_resuming_takes_no_other_settings(refused: Callable[..., None], uninterrupted: Path) -> None:
-    refused(2, ["--resume", "leave out: likelihood"], "train", "--resume", uninterrupted, "--likelihood", "step")
+    refused(2, ["--resume", "omit: likelihood"], "train", "--resume", uninterrupted, "--likelihood", "step")
 
 
 def test_resuming_what_is_no_run(refused: Callable[..., None], tmp_path: Path) -> None:

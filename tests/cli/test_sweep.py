@@ -73,6 +73,7 @@ def test_scripts_are_executable_explained_and_parsed_by_bash(script: Path) -> No
     subprocess.run(["bash", "-n", script], check=True)
 
 
+@pytest.mark.slow
 def test_the_loop_over_likelihoods_gives_one_json_object_per_line(tmp_path: Path) -> None:
     (script,) = [path for path in SCRIPTS if path.name == "likelihoods.sh"]
     folder = tmp_path / "bin"

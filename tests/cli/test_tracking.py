@@ -44,6 +44,7 @@ def test_wrong_choices_are_one_sentence(refused: Callable[..., None]) -> None:
     refused(2, ["'tracking=tensorboard'", "reproduce"], "reproduce", "uci", "tracking=tensorboard")
 
 
+@pytest.mark.slow
 def test_a_sweep_keeps_the_event_files_beside_its_results(cli: Cli, tmp_path: Path) -> None:
     overrides = [*SMALL, "tracking=tensorboard"]  # one cell: each is a process of its own
     code, _, stderr = cli("sweep", *overrides, "--results", tmp_path / "sweep", "--workers", "1", "--json")

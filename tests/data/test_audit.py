@@ -10,7 +10,7 @@ from gpcnoise_cli.errors import UsageError
 
 from .conftest import write_archive_file
 
-# DESIGN, section 6, from one split each: a mean over ten lies within two points of it.
+# Found on one split each: a mean over ten lies within two points of it.
 LEAKS = {"magic": 100.0, "chess-krvk": 99.9, "wall-following": 88, "mushroom": 82, "statlog-landsat": 57, "nursery": 51}
 MAJORITY = {"magic": 65, "chess-krvk": 16, "wall-following": 40, "mushroom": 52, "statlog-landsat": 24, "nursery": 33}
 

@@ -31,7 +31,7 @@ def test_our_arrays_are_those_of_the_package(split, real_data):
 
 @pytest.mark.skipif(INSTALLED, reason="the package bayesian_benchmarks is installed")
 def test_without_the_package_the_sentence_says_what_to_do():
-    with pytest.raises(GpcnoiseError, match="bayesian_benchmarks is not installed; leave out the source"):
+    with pytest.raises(GpcnoiseError, match="bayesian_benchmarks is not installed; omit the source"):
         load_split("magic", source="bayesian_benchmarks")
 
 

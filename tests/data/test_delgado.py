@@ -126,7 +126,7 @@ def _spoil(text, how):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ("cut", "breaks off or has a gap in row"),
+        ("cut", "is cut short or has a gap in row"),
         ("text", "not a table of numbers"),
         ("empty", "not a table of numbers"),
         ("header only", "holds no rows"),

@@ -137,7 +137,7 @@ def test_progress_is_told(server):
 
 
 def test_wrong_requests_are_refused(own_data_folder):
-    with pytest.raises(UsageError, match=r"'airline' is not in the archive; get it by: gpcnoise data import"):
+    with pytest.raises(UsageError, match=r"'airline' is not in the archive; get it with: gpcnoise data import"):
         fetch_sets(["airline"])
     with pytest.raises(UsageError, match="not an address"):
         fetch_sets(["magic"], url="data.tar.gz")

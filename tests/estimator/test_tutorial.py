@@ -11,6 +11,7 @@ import pytest
 TUTORIAL = Path(__file__).resolve().parents[2] / "docs" / "tutorial.py"
 
 
+@pytest.mark.slow
 def test_every_cell_of_the_tutorial_runs(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["tutorial.py", "--quick"])
     names = runpy.run_path(str(TUTORIAL))

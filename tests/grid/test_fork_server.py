@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from gpcnoise_cli.grid.runner import LocalRunner
 
 pytestmark = pytest.mark.skipif(not fork_server.possible(), reason="this system does not fork workers")
 
-TINY = ["dataset=waveform", "inducing=10", "batch_size=64", "iterations=30", "runtime.eval_every=10"]
+TINY = ["dataset=waveform", "inducing=10", "batch_size=64", "iterations=15", "runtime.eval_every=5"]
 # What differs from run to run by its nature.
 TIMES = ("train_seconds", "seconds_per_step", "seconds", "curve")
 PATIENCE = 120.0
@@ -47,8 +48,9 @@ def wait_until_ready(server: ForkServer) -> None:
         time.sleep(0.02)
 
 
-def test_a_forked_worker_computes_what_a_fresh_one_does_to_the_last_bit(tmp_path: Path) -> None:
-    wanted = cells("softmax", "probit")
+@pytest.mark.parametrize("likelihood", ["softmax", pytest.param("probit", marks=pytest.mark.slow)])
+def test_a_forked_worker_computes_what_a_fresh_one_does_to_the_last_bit(tmp_path: Path, likelihood: str) -> None:
+    wanted = cells(likelihood)
     forked = LocalRunner(Ledger(tmp_path / "forked"), 1)
     fresh = LocalRunner(Ledger(tmp_path / "fresh"), 1, fork=False)
     first, records = compute(tmp_path / "forked", wanted, forked)
@@ -72,6 +74,18 @@ def test_the_imports_leave_a_process_without_threads_and_tensorflow_asleep() -> 
     assert done.stdout.split() == ["None", "None"]
 
 
+def test_a_process_with_threads_must_not_fork() -> None:
+    end = threading.Event()
+    thread = threading.Thread(target=end.wait)
+    thread.start()
+    try:
+        assert "importing the libraries started" in (fork_server.objection() or "")
+    finally:
+        end.set()
+        thread.join()
+
+
+@pytest.mark.slow
 def test_a_server_that_finds_threads_in_itself_refuses_and_every_cell_gets_a_fresh_process(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -86,23 +100,41 @@ def test_a_server_that_finds_threads_in_itself_refuses_and_every_cell_gets_a_fre
     assert "every cell gets a process from nothing" in said[0]
 
 
-def test_a_server_killed_before_it_is_ready_costs_no_attempt(tmp_path: Path) -> None:
-    said: list[str] = []
-    ledger = Ledger(tmp_path)
+def runner_without_its_server(folder: Path, cell: Cell, said: list[str]) -> LocalRunner:
+    """A runner that has been given `cell`, and whose server was killed before it could begin."""
+    ledger = Ledger(folder)
     ledger.prepare()
     runner = LocalRunner(ledger, 1, say=said.append)
-    (cell,) = cells("softmax")
-    campaign = Campaign([cell], ledger, runner)
-    campaign._submit()
+    runner.submit(cell)
     assert runner._server is not None
     runner._server.process.kill()
-    report = campaign.run()
-    assert report.computed == [cell]
-    assert campaign.attempts == {}
+    return runner
+
+
+def test_a_cell_whose_server_was_killed_gets_a_process_of_its_own(tmp_path: Path) -> None:
+    said: list[str] = []
+    (cell,) = cells("softmax")
+    runner = runner_without_its_server(tmp_path, cell, said)
+    deadline = time.monotonic() + PATIENCE
+    while not said and time.monotonic() < deadline:
+        assert runner.finished() == []
+        time.sleep(0.02)
     assert said == [
         "the process that forks the workers is gone (ended by signal 9): every cell gets a process from nothing, "
         "which takes longer."
     ]
+    assert list(runner.running()) == [cell]
+    runner.stop(patience=0.0)
+    runner.finished()  # takes in what was killed
+
+
+@pytest.mark.slow
+def test_a_server_killed_before_it_is_ready_costs_no_attempt(tmp_path: Path) -> None:
+    (cell,) = cells("softmax")
+    runner = runner_without_its_server(tmp_path, cell, [])
+    campaign = Campaign([], runner.ledger, runner)  # the cell is submitted already
+    assert campaign.run().computed == [cell]
+    assert campaign.attempts == {}
 
 
 def test_a_server_goes_when_whoever_started_it_is_gone() -> None:

@@ -32,7 +32,7 @@ def sampled_expectation(
 
 
 def tilted_formula(alpha: np.ndarray, mean: np.ndarray, variance: np.ndarray, labels: np.ndarray) -> np.ndarray:
-    """The bound as DESIGN writes it, for any α."""
+    """The tilted bound of docs/mathematics.md, for any α."""
     observed = np.take_along_axis(mean, labels, axis=1)[:, 0]
     penalty = 0.5 * np.sum(alpha**2 * variance, axis=1)
     return observed - penalty - logsumexp(mean + (1 - 2 * alpha) * variance / 2, axis=1)

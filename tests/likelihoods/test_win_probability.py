@@ -129,13 +129,13 @@ def test_error_where_every_rival_has_a_scale_of_its_own(
 @pytest.mark.parametrize(
     ("ratios", "spread", "in_training", "in_prediction"),
     [
-        ((1e-4, 1.0), 1.0, 5e-7, 5e-10),
+        pytest.param((1e-4, 1.0), 1.0, 5e-7, 5e-10, marks=pytest.mark.slow),
         ((1.0, 13.0), 1.0, 2e-5, 2e-9),
-        ((13.0, 1e6), 1.0, 5e-5, 5e-7),
-        ((1e-4, 13.0), 10.0, 2e-5, 5e-9),
+        pytest.param((13.0, 1e6), 1.0, 5e-5, 5e-7, marks=pytest.mark.slow),
+        pytest.param((1e-4, 13.0), 10.0, 2e-5, 5e-9, marks=pytest.mark.slow),
         ((13.0, 1e6), 10.0, 3e-4, 1e-5),
-        ((1.0, 1e6), 100.0, 2e-3, 2e-4),
-        ((1.0, 1e4), 1e4, 1e-2, 2e-3),
+        pytest.param((1.0, 1e6), 100.0, 2e-3, 2e-4, marks=pytest.mark.slow),
+        pytest.param((1.0, 1e4), 1e4, 1e-2, 2e-3, marks=pytest.mark.slow),
         ((1.0, 1e6), 1e6, 2e-2, 2e-3),
     ],
 )

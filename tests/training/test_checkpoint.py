@@ -53,7 +53,7 @@ def test_a_later_one_replaces_it_and_leaves_nothing_beside_it(path: Path) -> Non
 
 
 def test_a_missing_one_is_named(tmp_path: Path) -> None:
-    with pytest.raises(GpcnoiseError, match=r"there is no checkpoint at .*absent\.npz; start the run anew"):
+    with pytest.raises(GpcnoiseError, match=r"there is no checkpoint at .*absent\.npz; start the run again"):
         load_checkpoint(tmp_path / "absent.npz")
 
 

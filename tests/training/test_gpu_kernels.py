@@ -37,10 +37,14 @@ PREDICATES = {("If", "cond"), ("StatelessIf", "cond")}
 
 
 def settings() -> Iterator[Any]:
-    """Every likelihood with every bound under both optimizers; then each other choice at least once with each."""
+    """Every likelihood with every bound under both optimizers; then each other choice at least once with each.
+
+    Each is traced for a second or two; quick are the likelihoods under natural gradients, and one case of Adam.
+    """
 
     def case(name: str, *overrides: str, classes: int = 3) -> Any:
-        return pytest.param(overrides, classes, id=name)
+        quick = name == "adam-binary" or ("likelihood.bound" in overrides[-1] and name.startswith("natgrad"))
+        return pytest.param(overrides, classes, id=name, marks=() if quick else pytest.mark.slow)
 
     for optimizer in ("adam", "natgrad"):
         for name, spec in LIKELIHOODS.items():

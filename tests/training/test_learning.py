@@ -25,7 +25,7 @@ def optimal_delta(trainer: Trainer) -> float:
 
 @pytest.mark.parametrize(
     ("optimizer", "iterations", "seed"),
-    [("adam", 300, 0), ("natgrad", 150, 1), ("natgrad", 150, 0)],
+    [pytest.param("adam", 300, 0, marks=pytest.mark.slow), ("natgrad", 150, 1), ("natgrad", 150, 0)],
 )
 def test_on_ringnorm_delta_finds_its_optimum_and_the_model_is_not_left_at_chance(
     config: Callable[..., TrainConfig],

@@ -21,8 +21,8 @@ def objective(trainer: Trainer) -> float:
     return float(trainer.model.elbo((tf.constant(split.X_train), split.y_train[:, None])))
 
 
-@pytest.mark.parametrize("optimizer", ["adam", "natgrad"])
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("optimizer", [pytest.param("adam", marks=pytest.mark.slow), "natgrad"])
+@pytest.mark.parametrize("classes", [pytest.param(2, marks=pytest.mark.slow), 3])
 @pytest.mark.parametrize("likelihood", LIKELIHOODS)
 def test_training_raises_it_and_the_model_predicts(
     config: Callable[..., TrainConfig],
@@ -51,7 +51,7 @@ def test_delta_moves_under_it(
     assert 0.0 < run.model.delta_value() < 0.19
 
 
-@pytest.mark.parametrize("likelihood", ["softmax", "probit"])
+@pytest.mark.parametrize("likelihood", ["softmax", pytest.param("probit", marks=pytest.mark.slow)])
 def test_natural_gradients_do_not_run_away_where_classes_overlap(
     config: Callable[..., TrainConfig], trainer: Build, likelihood: str
 ) -> None:

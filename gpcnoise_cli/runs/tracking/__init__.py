@@ -18,6 +18,6 @@ def check_tracking(kind: str) -> None:
     """Refuse a kind whose package is not installed, before anything else is done."""
     if kind != NONE and importlib.util.find_spec(kind) is None:
         raise UsageError(
-            f"tracking={kind} needs the package {kind}, which is not installed; get it by: {PACKAGES[kind]}, or leave "
-            "tracking away."
+            f"tracking={kind} needs the package {kind}, which is not installed; get it with: {PACKAGES[kind]}, or omit "
+            "tracking."
         )
