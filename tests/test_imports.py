@@ -13,7 +13,8 @@ FLOORS = """
     cli
     page doctor
     bench
-    figures tables
+    tables
+    figures
     grid
     estimator
     runs
@@ -32,16 +33,13 @@ LEVEL = {floor: level for level, line in enumerate(FLOORS.split("\n")) for floor
 REGISTRIES = tuple(f"gpcnoise_cli.{floor}.registry" for floor in ("likelihoods", "methods", "data"))
 
 # What still points upwards, and why; a line whose import is gone must go too.
-UPWARDS = {
-    ("estimator/settings.py", "grid"): "what tells two configurations apart belongs beside the configuration",
-    ("runs/tracking/mlflow_sink.py", "grid"): "what tells two configurations apart belongs beside the configuration",
-}
+UPWARDS: dict[tuple[str, str], str] = {}
 # Those who print besides the command line, and why.
 PRINTING = {
     "bench/gpytorch_worker.py": "a process of its own that answers on stdout",
     "bench/memory.py": "a process of its own that answers on stdout",
     "grid/worker.py": "a process of its own that answers on stdout",
-    "estimator/rounds.py": "verbose=True, as scikit-learn's estimators have it",
+    "estimator/fitting.py": "verbose=True, as scikit-learn's estimators have it",
 }
 
 

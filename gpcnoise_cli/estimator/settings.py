@@ -78,7 +78,7 @@ def _distinct_rows(X: NDArray[np.floating], enough: int) -> int:
 
 def parameters_of(config: TrainConfig) -> dict[str, Any]:
     """The estimator's parameters that give `config` again: those that it has names for, the rest as overrides."""
-    from gpcnoise_cli.grid.cell import differences
+    from gpcnoise_cli.config.compare import differences
 
     parameters = {name: option.value_in(config) for name, option in PARAMETERS.items()}
     left = differences(config, settings(parameters, config.seed))

@@ -13,13 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from gpcnoise_cli.config.compare import settings_of
 from gpcnoise_cli.config.compose import from_dict
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.methods.registry import variant_of
-
-# Where a run writes, on what it runs, how often it saves and who follows it: none of it is part of what was asked.
-NEUTRAL_KEYS = frozenset({"out", "runtime.threads", "runtime.device", "runtime.checkpoint_seconds", "tracking"})
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,6 @@ class Cell:
         return f"{self.config.dataset.name} {variant_of(self.config)} split {self.config.split}"
 
 
-def settings_of(config: TrainConfig) -> dict[str, Any]:
-    """Every setting that is part of what was asked, by its dotted key."""
-    return {key: value for key, value in _flatten(dataclasses.asdict(config)) if key not in NEUTRAL_KEYS}
-
-
 def digest_of(config: TrainConfig) -> str:
     settings = settings_of(config)
     if config.method.name == SVGP:  # results were filed before there was another method
@@ -80,16 +73,3 @@ def same_settings(cell: Cell, record: Mapping[str, Any]) -> bool:
         return digest_of(from_dict(record["config"], origin="the record")) == cell.digest
     except (KeyError, TypeError, UsageError):
         return False
-
-
-def differences(config: TrainConfig, reference: TrainConfig) -> dict[str, Any]:
-    """The settings of `config` that are not those of `reference`."""
-    before = settings_of(reference)  # of another method it lacks some
-    return {key: value for key, value in settings_of(config).items() if key not in before or value != before[key]}
-
-
-def _flatten(tree: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
-    flat: list[tuple[str, Any]] = []
-    for key, value in tree.items():
-        flat += _flatten(value, f"{prefix}{key}.") if isinstance(value, Mapping) else [(prefix + key, value)]
-    return flat

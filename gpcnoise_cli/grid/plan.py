@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpcnoise_cli.config.compare import differences, settings_of
 from gpcnoise_cli.config.compose import from_dict
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.grid.cell import Cell, differences, settings_of
+from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Entry, Ledger, State
 
 

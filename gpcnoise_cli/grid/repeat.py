@@ -14,6 +14,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
+from gpcnoise_cli.config.compare import differences
 from gpcnoise_cli.config.compose import compose, from_dict
 from gpcnoise_cli.config.groups import GROUPS, choices, name_key
 from gpcnoise_cli.config.options import BY_KEY, OF_TRAIN
@@ -21,7 +22,6 @@ from gpcnoise_cli.config.quoting import assign
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.grid.cell import differences
 from gpcnoise_cli.grid.uci import applies
 
 # A finished cell is not computed again in its own folder, so the repetition is filed in one beside it.

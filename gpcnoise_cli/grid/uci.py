@@ -18,13 +18,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from gpcnoise_cli.config.compare import differences
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.quoting import assign
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.data.folder import is_present
 from gpcnoise_cli.data.registry import DATASETS, UCI_NAMES, get_spec
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.grid.cell import Cell, differences
+from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.cost import flops_of
 from gpcnoise_cli.grid.ledger import Ledger
 from gpcnoise_cli.grid.request import check_size

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from gpcnoise_cli.config.compare import settings_of
 from gpcnoise_cli.config.compose import compose, from_dict
-from gpcnoise_cli.grid.cell import digest_of, settings_of, stored_config
+from gpcnoise_cli.grid.cell import digest_of, stored_config
 
 Cli = Callable[..., Any]
 SMALL = ("dataset=three-class", "likelihood=step", "inducing=5", "iterations=10")

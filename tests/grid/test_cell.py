@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from gpcnoise_cli.config.compare import differences
 from gpcnoise_cli.config.compose import compose, from_dict
 from gpcnoise_cli.data.registry import UCI_NAMES
-from gpcnoise_cli.grid.cell import Cell, differences, digest_of, same_settings
+from gpcnoise_cli.grid.cell import Cell, digest_of, same_settings
 from gpcnoise_cli.grid.ledger import Ledger, State
 from gpcnoise_cli.grid.uci import Grid
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
