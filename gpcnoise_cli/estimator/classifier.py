@@ -186,7 +186,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         [n, C] each; step, probit and logit have a single latent function for two classes. ν is what the model does not
         know about f there; the noise of the likelihood comes on top.
         """
-        rows = self._fitted.scaler.transform(self._rows(X))
+        rows = self._rows(X)
+        rows = self._fitted.scaler.transform(rows)
         classifier = self._fitted.classifier
         if not hasattr(classifier, "latent"):
             raise AttributeError(f"method {self._fitted.config.method.name!r} has no latent functions.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.errors import unknown_choice
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
     from gpcnoise_cli.config.schema import TrainConfig
@@ -31,6 +32,7 @@ class MethodSpec:
     multiclass: bool = True
 
     def load(self) -> Method:
+        load_tensorflow()
         return cast("Method", importlib.import_module(self.module).METHOD)
 
 

@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from gpcnoise_cli import GPCNoiseClassifier
-from gpcnoise_cli.training import reuse as rounds
+from gpcnoise_cli.training import reuse
 
 QUICK = {"inducing": 8, "iterations": 30, "random_state": 0}
 # The checks that fit on little and take a second or so each; the slow test runs all of them.
@@ -127,13 +127,13 @@ def test_a_compiled_loop_that_is_used_again_gives_the_same_model(options: dict[s
     """Between two fits on the same rows comes one of the same shape on others, and one that fails."""
     X, y = iris
     clf = GPCNoiseClassifier(**QUICK, **options)
-    rounds._kept.clear()
+    reuse._kept.clear()
     first = clone(clf).fit(X, y)
-    assert len(rounds._kept) == 1
-    (loop,) = (one.loop for one in rounds._kept.values())
+    assert len(reuse._kept) == 1
+    (loop,) = (one.loop for one in reuse._kept.values())
     other = clone(clf).fit(-X[::-1], (y[::-1] + 1) % 3)
     again = clone(clf).fit(X, y)
-    assert [one.loop for one in rounds._kept.values()] == [loop]
+    assert [one.loop for one in reuse._kept.values()] == [loop]
     assert loop._run.experimental_get_tracing_count() == 1
     assert_array_equal(again.predict_proba(X), first.predict_proba(X))
     assert (again.elbo_, again.n_iter_) == (first.elbo_, first.n_iter_)
@@ -256,6 +256,35 @@ def test_small_and_odd_data_are_fitted_too(seed: int, n: int, d: int, kind: str)
 def test_a_wrong_parameter_is_a_value_error_in_one_sentence(wrong: dict[str, Any], words: str, iris: Any) -> None:
     with pytest.raises(ValueError, match=words.replace("(", r"\(")):
         GPCNoiseClassifier(**wrong).fit(*iris)
+
+
+def test_the_runtime_is_heeded(iris: Any) -> None:
+    import tensorflow as tf
+
+    X, y = iris[0][::10], iris[1][::10]
+    few = {"iterations": 2, "inducing": 5}
+    with pytest.raises(ValueError, match="--device gpu: TensorFlow sees no GPU here"):
+        GPCNoiseClassifier(overrides=("runtime.device=gpu",), **few).fit(X, y)
+    GPCNoiseClassifier(**few).fit(X, y)  # TensorFlow has started
+    with pytest.warns(UserWarning, match="runtime.threads=7 comes too late"):
+        GPCNoiseClassifier(overrides=("runtime.threads=7",), **few).fit(X, y)
+    with pytest.raises(RuntimeError, match="determinism"):  # of an operation that cannot be had so
+        tf.random.uniform([2])
+
+
+def test_another_method_in_a_pipeline(iris: Any, tmp_path: Any) -> None:
+    small = ("method.settings.units=16", "method.settings.layers=2", "method.settings.batch_size=16")
+    model = make_pipeline(StandardScaler(), GPCNoiseClassifier(method="selu", overrides=small, random_state=0))
+    assert model.fit(*iris).score(*iris) > 0.9
+    selu = model[-1]
+    assert (selu.delta_, selu.elbo_) == (None, None)
+    with pytest.raises(AttributeError, match="method 'selu' has no latent functions"):
+        selu.predict_latent(iris[0])
+    loaded = GPCNoiseClassifier.from_run(selu.save_run(tmp_path / "run"))
+    assert loaded.get_params()["method"] == "selu"
+    X = model[0].transform(iris[0])
+    named = pd.DataFrame(X, columns=loaded.feature_names_in_)
+    np.testing.assert_array_equal(loaded.predict_proba(named), selu.predict_proba(X))
 
 
 def test_verbose_prints_and_silence_is_the_default(iris: Any, capsys: pytest.CaptureFixture[str]) -> None:

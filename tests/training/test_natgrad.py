@@ -17,7 +17,7 @@ from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.loop import TrainingLoop
-from gpcnoise_cli.training.natgrad import NaturalOptimizer
+from gpcnoise_cli.training.natgrad import STEPS_TO_RECOVER, NaturalOptimizer
 from gpcnoise_cli.training.optimizers import AdamOptimizer
 from gpcnoise_cli.training.schedule import Schedule
 
@@ -234,6 +234,20 @@ def test_a_badly_conditioned_q_settles_in_float32_too(split: Callable[..., Split
         assert np.all(np.isfinite(model.q_sqrt))
         covariance = model.q_sqrt.numpy() @ np.swapaxes(model.q_sqrt.numpy(), 1, 2)
     assert_allclose(covariance, np.linalg.inv(precision), atol=5e-3)
+
+
+def test_good_steps_make_up_for_a_failed_one(split: Callable[..., Split]) -> None:
+    data = split(3)
+    optimizer = natural(model_for(data, "softmax"), 0.1)
+    loop = loop_over(optimizer, data, batch_size=16)
+    loop.run_until(20)
+    full = float(optimizer._step_size(tf.constant(20, tf.int64)))
+    optimizer.soften()
+    assert float(optimizer._step_size(tf.constant(20, tf.int64))) == pytest.approx(full / 2)
+    loop.run_until(20 + STEPS_TO_RECOVER // 2)
+    assert full / 2 < float(optimizer._step_size(tf.constant(20, tf.int64))) < full
+    loop.run_until(25 + STEPS_TO_RECOVER)
+    assert float(optimizer._step_size(tf.constant(20, tf.int64))) == full
 
 
 def test_softening_ends(split: Callable[..., Split]) -> None:

@@ -299,6 +299,25 @@ def test_a_singular_kernel_matrix_is_met_with_jitter_and_said(run: Run) -> None:
     assert np.isfinite(trainer.elbo())
 
 
+@pytest.mark.parametrize("run", ["adam"], indirect=True)
+def test_what_a_prediction_needs_of_jitter_does_not_change_the_training(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run.rewind()
+    trainer, usual = run.trainer, float(run.trainer.model.jitter)
+    predict = trainer.predictor._block
+
+    def troubled(X: tf.Tensor) -> tf.Tensor:
+        return predict(X) if float(trainer.model.jitter) > 5 * usual else predict(X) * np.nan
+
+    monkeypatch.setattr(trainer.predictor, "_block", troubled)
+    trainer.train()
+    assert float(trainer.model.jitter) == usual
+    for ours, theirs in zip(run.state(), run.result, strict=True):
+        assert_array_equal(ours, theirs)
+    assert any("predicted with jitter" in text for text in trainer.history.incidents)
+
+
 @pytest.mark.parametrize("run", ["adam", "natgrad"], indirect=True)
 def test_a_kernel_matrix_beyond_help_ends_in_a_sentence(run: Run) -> None:
     run.rewind()
