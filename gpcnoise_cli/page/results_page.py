@@ -15,6 +15,8 @@ from gpcnoise_cli.page.drawings import Spark, spark
 from gpcnoise_cli.page.found import Failure, Found, FoundCell, find, is_number, tell
 from gpcnoise_cli.page.pictures import PictureGroup, read_pictures
 from gpcnoise_cli.page.uci_parts import MARKS, SETS, Part, Section, comparisons_of, parts_of
+from gpcnoise_cli.tables.measured import label_of
+from gpcnoise_cli.tables.uci_figures import own_methods
 
 
 @dataclass(frozen=True)
@@ -24,9 +26,14 @@ class CellLine:
     record: Mapping[str, Any]
     path: str
     mark: str
-    preset: str
+    label: str
     spark: Spark | None
     command: str | None
+
+    @property
+    def likelihood(self) -> str:
+        """Named beside the label where it says more than that: other methods have none."""
+        return str(self.record["likelihood"]) if self.label in own_methods() else ""
 
     def number(self, key: str, digits: int) -> str:
         value = self.record.get(key)
@@ -126,7 +133,7 @@ def _line(cell: FoundCell) -> CellLine:
         record,
         cell.path,
         MARKS.get(record["dataset"], ""),
-        record["preset"],
+        label_of(record),
         spark(record.get("curve")),
         _command(record, uci=cell.place is not None),
     )
