@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from gpcnoise_cli.tables.table import Column, Table, Value, column_groups
 
 _TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "±": r"$\pm$", "–": "--", "δ": r"$\delta$"}
-_TEX |= {"†": r"$^\dagger$", "≤": r"$\le$", "−": "$-$", "×": r"$\times$", "÷": r"$\div$", "…": r"\ldots{}", "α": r"$\alpha$"}
+_TEX |= {"†": r"$^\dagger$", "≤": r"$\le$", "−": "$-$", "×": r"$\times$", "α": r"$\alpha$"}
+_TEX |= {"÷": r"$\div$", "…": r"\ldots{}"}
 _TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "{": r"\{", "}": r"\}", "\\": r"\textbackslash{}"}
 
 

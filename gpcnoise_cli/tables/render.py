@@ -80,7 +80,7 @@ def _fitted(table: Table, width: int) -> _Layout:
 
 
 def _blocks(layout: _Layout, width: int) -> list[_Layout]:
-    """The columns in as many blocks as it takes; each repeats the words that name a row, and no group is torn."""
+    """The columns in blocks that fit; each repeats the words that name a row, and no group is torn that need not be."""
 
     def part(places: Sequence[int]) -> _Layout:
         return replace(layout, table=layout.table.with_columns(places))
@@ -94,7 +94,8 @@ def _blocks(layout: _Layout, width: int) -> list[_Layout]:
     groups = {start: end for _, start, end in column_groups(columns)}
     blocks, place = [names], len(names)
     while place < len(columns):
-        added = [*range(place, groups.get(place, place + 1))]
+        group = [*range(place, groups.get(place, place + 1))]
+        added = group if part([*names, *group]).width <= width else group[:1]
         if blocks[-1] != names and part([*blocks[-1], *added]).width > width:
             blocks.append(names)
         blocks[-1] = [*blocks[-1], *added]

@@ -87,15 +87,18 @@ def optional_figure(number: float | None, digits: int, absent: str = NOT_COMPUTE
 
 
 def table_of(name: str, title: str, rows: Sequence[Mapping[str, object]]) -> Table:
-    """A plain table from rows by column; a column that holds words is set to the left."""
-    made = [[one if isinstance(one, Value) else text(one) for one in row.values()] for row in rows]
+    """A plain table from rows by column; a column of words is set to the left."""
+    made = [tuple(one if isinstance(one, Value) else text(one) for one in row.values()) for row in rows]
     names = list(rows[0]) if rows else []
-    columns = (Column(name, left=any(_is_word(row[place]) for row in made)) for place, name in enumerate(names))
-    return Table(name, title, tuple(columns), tuple(Row(tuple(row)) for row in made))
+    columns = (
+        Column(name, left=_are_words(values)) for name, values in zip(names, zip(*made, strict=True), strict=True)
+    )
+    return Table(name, title, tuple(columns), tuple(map(Row, made)))
 
 
-def _is_word(value: Value) -> bool:
-    return value.number is None and value.text not in ("", NOT_COMPUTED, NOT_APPLICABLE)
+def _are_words(values: Sequence[Value]) -> bool:
+    gaps = ("", NOT_COMPUTED, NOT_APPLICABLE)
+    return all(value.number is None for value in values) and any(value.text not in gaps for value in values)
 
 
 def column_groups(columns: Sequence[Column]) -> list[tuple[str, int, int]]:
