@@ -17,7 +17,8 @@ class Entry:
     error: str = ""
     key: str = ""  # what it is sorted by, where the text will not do
     kind: str = ""  # classes of the style sheet
-    mark: str = ""  # leak or weak, beside the name of a set
+    mark: str = ""  # leak, weak or departs, beside a name
+    link: str = ""  # to a part of the page
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,15 @@ def view_table(
         tuple(note for note in table.notes if not note.startswith("row:")),
         sortable=len(body) > 1,
     )
+
+
+def with_first(view: TableView, marks: Sequence[str], links: Sequence[str]) -> TableView:
+    """The names of the rows with a tag beside them and a link to a part of the page."""
+    lines = tuple(
+        replace(line, entries=(replace(line.entries[0], mark=mark, link=link), *line.entries[1:]))
+        for line, mark, link in zip(view.lines, marks, links, strict=True)
+    )
+    return replace(view, lines=lines)
 
 
 def _entry(value: Value, column: Column, larger_is_better: bool | None) -> Entry:

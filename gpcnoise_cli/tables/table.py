@@ -81,9 +81,9 @@ def figure(
     return Value(shown, number, error, best, mark)
 
 
-def optional_figure(number: float | None, digits: int, absent: str = NOT_COMPUTED) -> Value:
+def optional_figure(number: float | None, digits: int, absent: str = NOT_COMPUTED, *, sign: bool = False) -> Value:
     """A number with fixed decimals, or what is said where there is none."""
-    return text(absent) if number is None else figure(number, digits)
+    return text(absent) if number is None else figure(number, digits, sign=sign)
 
 
 def table_of(name: str, title: str, rows: Sequence[Mapping[str, object]]) -> Table:
