@@ -1,13 +1,15 @@
-"""Writing files so that a crash, a full disk or a second writer never leaves half of one."""
+"""Writing files so that a crash, a full disk or a second writer never leaves half of one; and what JSON can hold."""
 
 from __future__ import annotations
 
 import contextlib
+import json
+import math
 import os
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from gpcnoise_cli.errors import GpcnoiseError
 
@@ -31,3 +33,21 @@ def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
 def write_text(path: Path, text: str) -> None:
     """`text` as UTF-8, atomically."""
     write_atomically(path, lambda stream: stream.write(text.encode()))
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Readable JSON, atomically."""
+    write_text(path, json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """`value` in JSON's own types: NumPy's, tuples and paths are converted; NaN and infinities become null."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, bool | int | str) else str(value)

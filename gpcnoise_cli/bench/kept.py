@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import write_text
+from gpcnoise_cli.files import write_json
 
 
 def read_kept(path: Path) -> dict[str, dict[str, Any]]:
@@ -22,4 +22,4 @@ def read_kept(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def write_kept(path: Path, records: Mapping[str, Mapping[str, Any]]) -> None:
-    write_text(path, json.dumps(records, indent=1, ensure_ascii=False) + "\n")
+    write_json(path, records)

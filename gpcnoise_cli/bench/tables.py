@@ -1,19 +1,13 @@
-"""The benchmark's numbers as tables: a title, columns, and rows of text."""
+"""The benchmark's numbers as tables."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 from gpcnoise_cli.tables.measured import Figure
-
-
-class BenchTable(NamedTuple):
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
+from gpcnoise_cli.tables.table import NOT_COMPUTED, Table, Value, figure, optional_figure, table_of
 
 SYSTEM_NAMES = {
     "mixed": "gpcnoise, mixed (default)",
@@ -25,51 +19,74 @@ SYSTEM_NAMES = {
     "gpytorch": "GPyTorch, float32",
     "gemm": "floor: the products alone",
 }
-ABSENT = "–"
+COMMAND_NAMES = {
+    "gpcnoise": "gpcnoise train",
+    "gpflow": "script, GPflow SVGP",
+    "gpytorch": "script, GPyTorch SVGP",
+    "boosting": "script, HistGradientBoosting",
+    "logistic": "script, LogisticRegression",
+}
 
 
-def steps_table(record: Mapping[str, Any]) -> BenchTable:
+def bench_tables(part: str, content: Any) -> list[Table]:
+    """What a benchmark found, as `gpcnoise bench <part>` measures and files it."""
+    return _TABLES[part](content)
+
+
+def machines_of(content: Mapping[str, Any]) -> Iterator[str]:
+    """The machines named anywhere in what was filed, each in one line."""
+    if isinstance(content.get("machine"), Mapping):
+        yield machine_line(content["machine"])
+    else:
+        for one in content.values():
+            yield from machines_of(one) if isinstance(one, Mapping) else ()
+
+
+def machine_line(machine: Mapping[str, Any]) -> str:
+    """The machine in one line."""
+    versions = machine["versions"]
+    packages = ("gpcnoise", "tensorflow", "gpflow", "torch", "gpytorch")
+    named = ", ".join(f"{package} {versions[package]}" for package in packages if package in versions)
+    load = "unknown" if machine["load_average"] is None else f"{machine['load_average']:.2f}"
+    return f"{machine['cpu']}, {machine['cores']} cores, load {load} at the start; {named}"
+
+
+def steps_table(record: Mapping[str, Any]) -> Table:
     """One case: milliseconds per step, how many times as fast as the others, and how far above the floor."""
-    rows = []
-    for name, taken in record["seconds_per_step"].items():
-        faster = record["speedup"].get(name, {})
-        over = record["over_floor"].get(name)
-        rows.append(
-            [
-                SYSTEM_NAMES[name],
-                _milliseconds(taken["median"]),
-                f"{_milliseconds(taken['q1'])} … {_milliseconds(taken['q3'])}",
-                *(_ratio(faster.get(other)) for other in ("stock", "gpytorch")),
-                _ratio(over),
-            ]
-        )
+    rows = [
+        {
+            "system": SYSTEM_NAMES[name],
+            "ms": figure(1e3 * taken["median"], 2),
+            "quartiles": f"{1e3 * taken['q1']:.2f} … {1e3 * taken['q3']:.2f}",
+            "stock ÷ this": _ratio(record["speedup"].get(name, {}).get("stock")),
+            "GPyTorch ÷ this": _ratio(record["speedup"].get(name, {}).get("gpytorch")),
+            "this ÷ floor": _ratio(record["over_floor"].get(name)),
+        }
+        for name, taken in record["seconds_per_step"].items()
+    ]
     title = (
         f"C = {record['C']} ({record['likelihood']}), d = {record['d']}, {_kernels(record)}m = {record['inducing']}, "
         f"B = {record['batch_size']}, n = {record['rows']}: one training step; "
         f"float32 products at {record['floor']['gflops_per_second']:.0f} Gflop/s"
     )
-    columns = ("system", "ms", "quartiles", "stock ÷ this", "GPyTorch ÷ this", "this ÷ floor")
-    return BenchTable(title, columns, rows)
+    return table_of("bench-steps", title, rows)
 
 
-def aims_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
+def aims_table(records: Iterable[Mapping[str, Any]]) -> Table:
     """The ratios that have a name in every case, with what they are to be where that is said."""
-    rows = []
-    for record in records:
-        for one in record.get("compared", ()):  # files of earlier versions have none
-            aim = one["aim"]
-            rows.append(
-                [
-                    f"C = {record['C']}, {_kernels(record)}d = {record['d']}",
-                    f"{SYSTEM_NAMES[one['over']]} ÷ {SYSTEM_NAMES[one['under']]}",
-                    _ratio(one),
-                    f"{one['per_round']['q1']:.2f} … {one['per_round']['q3']:.2f}",
-                    ABSENT if aim is None else f"{one['sense']} {aim:g}",
-                    {True: "reached", False: "missed", None: ABSENT}[one["reached"]],
-                ]
-            )
-    columns = ("case", "time of one step ÷ another", "ratio", "quartiles of the rounds", "aim", "")
-    return BenchTable("Ratios and their aims", columns, rows)
+    rows = [
+        {
+            "case": f"C = {record['C']}, {_kernels(record)}d = {record['d']}",
+            "time of one step ÷ another": f"{SYSTEM_NAMES[one['over']]} ÷ {SYSTEM_NAMES[one['under']]}",
+            "ratio": _ratio(one),
+            "quartiles of the rounds": f"{one['per_round']['q1']:.2f} … {one['per_round']['q3']:.2f}",
+            "aim": NOT_COMPUTED if one["aim"] is None else f"{one['sense']} {one['aim']:g}",
+            "outcome": {True: "reached", False: "missed", None: NOT_COMPUTED}[one["reached"]],
+        }
+        for record in records
+        for one in record.get("compared", ())  # files of earlier versions have none
+    ]
+    return table_of("bench-aims", "Ratios and their aims", rows)
 
 
 def _kernels(record: Mapping[str, Any]) -> str:
@@ -78,16 +95,21 @@ def _kernels(record: Mapping[str, Any]) -> str:
     return per_class + ("ARD, " if record.get("ard", False) else "")
 
 
-def growth_table(points: Iterable[Mapping[str, Any]]) -> BenchTable:
+def growth_table(points: Iterable[Mapping[str, Any]]) -> Table:
     """Milliseconds per step along every axis."""
     rows = []
     for one in points:
         mixed, stock = (one["seconds_per_step"][name]["median"] for name in ("mixed", "stock"))
         rows.append(
-            [one["axis"], str(one["value"]), _milliseconds(mixed), _milliseconds(stock), f"{stock / mixed:.2f}"]
+            {
+                "size": one["axis"],
+                "value": one["value"],
+                "gpcnoise ms": figure(1e3 * mixed, 2),
+                "stock GPflow ms": figure(1e3 * stock, 2),
+                "stock ÷ gpcnoise": figure(stock / mixed, 2),
+            }
         )
-    title = "Growth of one training step, one size at a time"
-    return BenchTable(title, ("size", "value", "gpcnoise ms", "stock GPflow ms", "stock ÷ gpcnoise"), rows)
+    return table_of("bench-growth", "Growth of one training step, one size at a time", rows)
 
 
 def growth_rows(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -105,122 +127,85 @@ def growth_rows(points: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def quality_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
+def quality_table(records: Iterable[Mapping[str, Any]]) -> Table:
     """Seconds to the quality at which the paper's settings end."""
-    rows = []
-    for one in records:
-        paper, fast, speedup = one["paper"], one["fast"], one["speedup_over_stock"]
-        rows.append(
-            [
-                one["dataset"],
-                f"{one['mark_nll']:.4f}",
-                _seconds(one["stock"]["seconds"]),
-                _seconds(paper["seconds"]),
-                _seconds(fast["seconds"]),
-                _times(speedup["paper"]),
-                _times(speedup["fast"]),
-                f"{paper['nll']:.4f}",
-                f"{fast['nll']:.4f}",
-                f"{one['nll_fast_minus_paper']:+.4f}",
-            ]
-        )
+    rows = [
+        {
+            "data set": one["dataset"],
+            "mark": figure(one["mark_nll"], 4),
+            **{f"{name} s": optional_figure(one[name]["seconds"], 1, "never") for name in ("stock", "paper", "fast")},
+            **{f"stock ÷ {name}": optional_figure(one["speedup_over_stock"][name], 1) for name in ("paper", "fast")},
+            **{f"nll {name}": figure(one[name]["nll"], 4) for name in ("paper", "fast")},
+            "fast − paper": figure(one["nll_fast_minus_paper"], 4, sign=True),
+        }
+        for one in records
+    ]
     title = "Seconds of training until the test nll is within 0.005 of where the paper's settings end"
-    columns = ("data set", "mark", "stock s", "paper s", "fast s", "stock ÷ paper", "stock ÷ fast", "nll paper")
-    return BenchTable(title, (*columns, "nll fast", "fast − paper"), rows)
+    return table_of("bench-quality", title, rows)
 
 
-def classifiers_table(records: Mapping[str, Mapping[str, Any]]) -> BenchTable:
+def classifiers_table(records: Mapping[str, Mapping[str, Any]]) -> Table:
     """Accuracy and nll of each classifier on each set, and where it stands among them; all folds or none."""
     rows = []
     for dataset, measured in records.items():
         by_classifier = {name: one for name, one in measured.items() if len(one["acc"]) == one["settings"]["folds"]}
-        acc = {name: Figure.of(record["acc"]) for name, record in by_classifier.items()}
-        nll = {name: Figure.of(record["nll"]) for name, record in by_classifier.items()}
+        acc, nll = ({name: Figure.of(one[key]) for name, one in by_classifier.items()} for key in ("acc", "nll"))
         best, order = max((one.mean for one in acc.values()), default=0.0), sorted(nll, key=lambda name: nll[name].mean)
-        for name, record in by_classifier.items():
-            rows.append(
-                [
-                    dataset,
-                    name,
-                    _mean_and_error(acc[name], 2),
-                    f"{acc[name].mean - best:+.2f}",
-                    _mean_and_error(nll[name], 4),
-                    str(order.index(name) + 1),
-                    f"{Figure.of(record['fit_seconds']).mean:.1f}",
-                ]
-            )
+        rows += [
+            {
+                "data set": dataset,
+                "classifier": name,
+                "acc %": figure(acc[name].mean, 2, acc[name].error),
+                "acc − best": figure(acc[name].mean - best, 2, sign=True),
+                "nll": figure(nll[name].mean, 4, nll[name].error),
+                "nll rank": order.index(name) + 1,
+                "fit s": figure(statistics.mean(record["fit_seconds"]), 1),
+            }
+            for name, record in by_classifier.items()
+        ]
     folds = {record["settings"]["folds"] for one in records.values() for record in one.values()}
     title = f"{' and '.join(str(number) for number in sorted(folds))}-fold cross-validation, mean ± standard error"
-    columns = ("data set", "classifier", "acc %", "acc − best", "nll", "nll rank", "fit s")
-    return BenchTable(title, columns, rows)
+    return table_of("bench-classifiers", title, rows)
 
 
-def _mean_and_error(figure: Figure, digits: int) -> str:
-    error = "" if figure.error is None else f" ± {figure.error:.{digits}f}"
-    return f"{figure.mean:.{digits}f}{error}"
-
-
-def memory_table(record: Mapping[str, Any]) -> BenchTable:
+def memory_table(record: Mapping[str, Any]) -> Table:
     """One fit: its size, its peak memory, its time."""
     title = f"A fit of {record['rows']} rows by {record['columns']} columns, {record['classes']} classes"
-    row = [
-        f"{record['peak_mb']:.0f}",
-        f"{record['fit_seconds']:.1f}",
-        str(record["steps"]),
-        str(record["inducing"]),
-        f"{record['train_acc']:.2f}",
-    ]
-    return BenchTable(title, ("peak MB", "fit s", "steps", "m", "acc on the training rows %"), [row])
+    row = {
+        "peak MB": figure(record["peak_mb"], 0),
+        "fit s": figure(record["fit_seconds"], 1),
+        "steps": record["steps"],
+        "m": record["inducing"],
+        "acc on the training rows %": figure(record["train_acc"], 2),
+    }
+    return table_of("bench-memory", title, [row])
 
 
-COMMAND_NAMES = {
-    "gpcnoise": "gpcnoise train",
-    "gpflow": "script, GPflow SVGP",
-    "gpytorch": "script, GPyTorch SVGP",
-    "boosting": "script, HistGradientBoosting",
-    "logistic": "script, LogisticRegression",
-}
-
-
-def command_table(records: Mapping[str, Mapping[str, Any]]) -> BenchTable:
+def command_table(records: Mapping[str, Mapping[str, Any]]) -> Table:
     """Wall clock of whole processes beside the quality they reach; medians where there are several runs."""
     rows = []
     for dataset, measured in records.items():
         ours = _median(measured.get("gpcnoise", {}), "seconds")
         for system, record in measured.items():
-            seconds = _median(record, "seconds")
-            if seconds is None:
-                rows.append([dataset, COMMAND_NAMES[system], "not installed", *[ABSENT] * 7])
-                continue
-            steps = record["runs"][-1].get("steps")
+            runs, seconds = record.get("runs", ()), _median(record, "seconds")
+            versions = record.get("machine", {}).get("versions", {})
+            version = record["settings"].get("package", versions.get("gpcnoise", NOT_COMPUTED))
             rows.append(
-                [
-                    dataset,
-                    COMMAND_NAMES[system],
-                    record["settings"].get("package", record["machine"]["versions"].get("gpcnoise", ABSENT)),
-                    f"{seconds:.1f}",
-                    _times(seconds / ours if ours else None),
-                    f"{_median(record, 'processor_seconds'):.1f}",
-                    f"{_median(record, 'acc'):.2f}",
-                    f"{_median(record, 'nll'):.4f}",
-                    ABSENT if steps is None else str(steps),
-                    str(len(record["runs"])),
-                ]
+                {
+                    "data set": dataset,
+                    "command": COMMAND_NAMES[system],
+                    "version": version if runs else "not installed",
+                    "seconds": optional_figure(seconds, 1),
+                    "÷ gpcnoise": optional_figure(seconds / ours if seconds and ours else None, 1),
+                    "processor s": optional_figure(_median(record, "processor_seconds"), 1),
+                    "acc %": optional_figure(_median(record, "acc"), 2),
+                    "nll": optional_figure(_median(record, "nll"), 4),
+                    "steps": optional_figure(runs[-1].get("steps") if runs else None, 0),
+                    "runs": len(runs) or NOT_COMPUTED,
+                }
             )
     title = "From the shell command to the saved model: a fresh process on split 0 of protocol clean"
-    columns = (
-        "data set",
-        "command",
-        "version",
-        "seconds",
-        "÷ gpcnoise",
-        "processor s",
-        "acc %",
-        "nll",
-        "steps",
-        "runs",
-    )
-    return BenchTable(title, columns, rows)
+    return table_of("bench-command", title, rows)
 
 
 def _median(record: Mapping[str, Any], key: str) -> float | None:
@@ -228,62 +213,61 @@ def _median(record: Mapping[str, Any], key: str) -> float | None:
     return statistics.median(values) if values else None
 
 
-def grid_table(records: Iterable[Mapping[str, Any]]) -> BenchTable:
+def grid_table(records: Iterable[Mapping[str, Any]]) -> Table:
     """How fast whole grids are computed."""
     rows = [
-        [
-            one["command"],
-            str(len(one["cells"])),
-            str(len(one["failed"])),
-            f"{one['seconds'] / 60:.1f}",
-            f"{one['cells_per_hour']:.0f}",
-            f"{one['processor_seconds_per_cell']:.1f}",
-            f"{one['train_seconds'] / len(one['cells']):.1f}",
-        ]
+        {
+            "command": one["command"],
+            "cells": len(one["cells"]),
+            "failed": len(one["failed"]),
+            "minutes": figure(one["seconds"] / 60, 1),
+            "cells an hour": figure(one["cells_per_hour"], 0),
+            "processor s a cell": figure(one["processor_seconds_per_cell"], 1),
+            "training s a cell": figure(one["train_seconds"] / len(one["cells"]), 1),
+        }
         for one in records
     ]
-    columns = ("command", "cells", "failed", "minutes", "cells an hour", "processor s a cell", "training s a cell")
-    return BenchTable("Cells an hour, into a new results folder", columns, rows)
+    return table_of("bench-grid", "Cells an hour, into a new results folder", rows)
 
 
-def slowest_cells_table(record: Mapping[str, Any], most: int = 8) -> BenchTable:
+def slowest_cells_table(record: Mapping[str, Any], most: int = 8) -> Table:
     """Where the time of a grid goes."""
     slowest = sorted(record["cells"], key=lambda cell: cell["train_seconds"], reverse=True)[:most]
     rows = [
-        [
-            cell["dataset"],
-            cell["likelihood"],
-            str(cell["split"]),
-            f"{cell['train_seconds']:.1f}",
-            str(cell["steps"]),
-            f"{cell['nll']:.4f}",
-        ]
+        {
+            "set": cell["dataset"],
+            "likelihood": cell["likelihood"],
+            "split": cell["split"],
+            "training s": figure(cell["train_seconds"], 1),
+            "steps": cell["steps"],
+            "nll": figure(cell["nll"], 4),
+        }
         for cell in slowest
     ]
-    title = f"The {len(rows)} slowest cells of `{record['command']}`"
-    return BenchTable(title, ("set", "likelihood", "split", "training s", "steps", "nll"), rows)
+    return table_of("bench-cells", f"The {len(rows)} slowest cells of `{record['command']}`", rows)
 
 
-def machine_line(machine: Mapping[str, Any]) -> str:
-    """The machine in one line."""
-    versions = machine["versions"]
-    packages = ("gpcnoise", "tensorflow", "gpflow", "torch", "gpytorch")
-    named = ", ".join(f"{package} {versions[package]}" for package in packages if package in versions)
-    load = "unknown" if machine["load_average"] is None else f"{machine['load_average']:.2f}"
-    return f"{machine['cpu']}, {machine['cores']} cores, load {load} at the start; {named}"
+def _ratio(value: Mapping[str, Any] | None) -> Value:
+    return optional_figure(None if value is None else value["of_medians"], 2)
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{1e3 * seconds:.2f}"
+def _steps_tables(records: Iterable[Mapping[str, Any]]) -> list[Table]:
+    aims = aims_table(records)
+    return [*(steps_table(record) for record in records), *([aims] if aims.rows else [])]
 
 
-def _seconds(seconds: float | None) -> str:
-    return "never" if seconds is None else f"{seconds:.1f}"
+def _grid_tables(found: Mapping[str, Any]) -> list[Table]:
+    """One grid, or all that are filed by their commands."""
+    records = {found["command"]: found} if "command" in found else found
+    return [grid_table(records.values()), *(slowest_cells_table(one) for one in records.values())]
 
 
-def _times(value: float | None) -> str:
-    return ABSENT if value is None else f"{value:.1f}"
-
-
-def _ratio(value: Mapping[str, Any] | None) -> str:
-    return ABSENT if value is None else f"{value['of_medians']:.2f}"
+_TABLES: dict[str, Callable[[Any], list[Table]]] = {
+    "steps": _steps_tables,
+    "growth": lambda found: [growth_table(found["points"])],
+    "quality": lambda records: [quality_table(records.values())],
+    "classifiers": lambda records: [classifiers_table(records)],
+    "command": lambda records: [command_table(records)],
+    "grid": _grid_tables,
+    "memory": lambda record: [memory_table(record)],
+}

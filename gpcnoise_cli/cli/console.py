@@ -8,11 +8,12 @@ else on stdout.
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+from gpcnoise_cli.files import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -98,17 +99,4 @@ def _print_plain(lines: list[list[str]], right: list[bool], title: str | None) -
 def emit_json(content: Mapping[str, Any]) -> None:
     """Exactly one JSON object on stdout; numbers JSON cannot hold (NaN, infinities) become null."""
     ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-    sys.stdout.write(json.dumps(_plain(content), ensure_ascii=ascii_only, allow_nan=False) + "\n")
-
-
-def _plain(value: Any) -> Any:
-    """`value` with only JSON's own types: NumPy scalars and arrays, paths and tuples are converted."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, bool | int | str) else str(value)
+    sys.stdout.write(json.dumps(plain(content), ensure_ascii=ascii_only, allow_nan=False) + "\n")

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.data.airline_csv import COLUMNS, read_year
-from gpcnoise_cli.data.folder import absent, data_dir, write_atomically
+from gpcnoise_cli.data.folder import absent, data_dir
 from gpcnoise_cli.data.registry import DatasetSpec
 from gpcnoise_cli.data.split import Scaler, Split, check_request, shuffled_rows
 from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.files import write_atomically
 
 CLASS_NAMES = ("on-time", "late", "early")
 CLOCK = ("DepTime", "ArrTime")
@@ -59,8 +60,9 @@ def read_flights(spec: DatasetSpec) -> Flights:
         raise absent(spec)
     X, arr_delay = read_year(year, planes, first_month=1, last_month=4)
     # Streaming a year takes a minute, reading the prepared file a second: keep it where the folder can be written.
-    with suppress(GpcnoiseError), write_atomically(npz) as file:
-        np.savez_compressed(file, X=X, columns=np.array(COLUMNS), arr_delay=arr_delay)
+    arrays = {"X": X, "columns": np.array(COLUMNS), "arr_delay": arr_delay}
+    with suppress(GpcnoiseError):
+        write_atomically(npz, lambda stream: np.savez_compressed(stream, **arrays))
     return Flights(X, arr_delay, source="csv")
 
 

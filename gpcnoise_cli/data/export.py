@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gpcnoise_cli.data.folder import write_atomically
+from gpcnoise_cli.data.folder import write_problem
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.files import write_atomically
 
 
 def check_target(out: Path, *, force: bool) -> None:
@@ -22,15 +23,18 @@ def check_target(out: Path, *, force: bool) -> None:
 def export_split(split: Split, out: Path, *, force: bool = False) -> None:
     """Write X_train, y_train, X_test, y_test (and names and scaling); nothing in the file needs pickle."""
     check_target(out, force=force)
-    with write_atomically(out) as file:
-        np.savez(
-            file,
-            X_train=split.X_train,
-            y_train=split.y_train,
-            X_test=split.X_test,
-            y_test=split.y_test,
-            class_names=np.array([str(name) for name in split.class_names]),
-            feature_names=np.array(split.feature_names),
-            mean=split.scaler.mean,
-            scale=split.scaler.scale,
-        )
+    arrays = {
+        "X_train": split.X_train,
+        "y_train": split.y_train,
+        "X_test": split.X_test,
+        "y_test": split.y_test,
+        "class_names": np.array([str(name) for name in split.class_names]),
+        "feature_names": np.array(split.feature_names),
+        "mean": split.scaler.mean,
+        "scale": split.scaler.scale,
+    }
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise write_problem(out, error) from error
+    write_atomically(out, lambda stream: np.savez(stream, **arrays))

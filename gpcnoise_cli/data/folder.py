@@ -1,7 +1,7 @@
 """Where data files live: `GPCNOISE_DATA_DIR`, else the user's cache folder.
 
 Inside, the layout is `uci/<set>/<set>_R.dat` (or `_train_R.dat` and `_test_R.dat`), `airline/…` and `banana/…`, as the
-registry lists it. `write_atomically` is how every file of this floor gets there: whole or not at all.
+registry lists it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 
 from gpcnoise_cli.data.registry import DatasetSpec
 from gpcnoise_cli.errors import GpcnoiseError
@@ -69,25 +68,3 @@ def temporary_folder() -> Iterator[Path]:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def write_atomically(target: Path) -> Iterator[IO[bytes]]:
-    """A binary file that appears as `target` only when the block ends well; otherwise nothing is left behind."""
-    partial: Path | None = None
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent)
-        partial = Path(name)
-        with os.fdopen(handle, "wb") as file:
-            yield file
-        # mkstemp makes files private; data files get the permissions any new file would have.
-        mask = os.umask(0)
-        os.umask(mask)
-        partial.chmod(0o666 & ~mask)
-        partial.replace(target)
-    except OSError as error:
-        raise write_problem(target, error) from error
-    finally:
-        if partial is not None:
-            partial.unlink(missing_ok=True)

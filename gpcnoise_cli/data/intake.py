@@ -8,6 +8,7 @@ archive that holds a path leading outside is refused altogether.
 
 from __future__ import annotations
 
+import os
 import tarfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -84,6 +85,8 @@ def _write(blocks: Iterator[bytes], target: Path) -> Path:
         with target.open("wb") as file:
             for block in blocks:
                 file.write(block)
+            file.flush()
+            os.fsync(file.fileno())  # before it is moved to where it counts as taken
     except OSError as error:
         raise write_problem(data_dir(), error) from error
     return target

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
-import math
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,26 +63,9 @@ def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], note: str = "") -> 
     write_text(path, text.getvalue())
 
 
-def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Readable JSON; numbers that JSON does not know become null."""
-    write_text(path, json.dumps(_finite(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n")
-
-
 def _short(value: Any) -> Any:
     if value is None:
         return ""
     if hasattr(value, "item"):
         value = value.item()
     return f"{value:.{DIGITS}g}" if isinstance(value, float) else value
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {str(key): _finite(item) for key, item in value.items()}
-    if hasattr(value, "tolist"):
-        return _finite(value.tolist())
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return str(value) if isinstance(value, Path) else value

@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpcnoise_cli.figures.files import make_folder, save_figure, write_csv, write_json
+from gpcnoise_cli.figures.files import make_folder, save_figure, write_csv
 from gpcnoise_cli.figures.style import drawing
-from gpcnoise_cli.files import write_text
+from gpcnoise_cli.files import write_json, write_text
 
 if TYPE_CHECKING:
     from gpcnoise_cli.figures.experiment import Experiment, Result, Settings

@@ -7,7 +7,6 @@ result made with other settings is never mistaken for the one that is asked for.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import write_atomically, write_text
+from gpcnoise_cli.files import plain, write_atomically, write_text
 from gpcnoise_cli.grid.cell import Cell, same_settings
 from gpcnoise_cli.grid.workspace import Workspace
 
@@ -132,16 +131,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
 def _write(path: Path, record: Mapping[str, Any]) -> None:
     """One line per key: a change of one figure is a change of one line in version control."""
     lines = [
-        f"{json.dumps(key)}: {json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)}"
+        f"{json.dumps(key)}: {json.dumps(plain(value), ensure_ascii=False, allow_nan=False)}"
         for key, value in record.items()
     ]
     write_text(path, "{\n" + ",\n".join(lines) + "\n}\n")
-
-
-def _finite(value: Any) -> Any:
-    """`value` without the numbers that JSON cannot hold."""
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

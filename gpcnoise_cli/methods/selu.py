@@ -275,8 +275,6 @@ class Selu:
         settings = Settings(**config.method.settings)
         return {
             "label": "Selu",
-            "likelihood": None,
-            "kernel": None,
             "layers": settings.layers,
             "units": settings.widths(num_classes),
             "batch_size": settings.batch_size,

@@ -1,7 +1,7 @@
 """What a folder of results holds, read without trusting it: cells, runs, failures, and files that say nothing.
 
-A cell of the UCI grid lies at `<ledger>/<protocol>/<kernel>/<set>/<likelihood>/split-<k>.json`; other cells (of a
-sweep) and the runs of `gpcnoise train` may lie anywhere below the folder.
+A cell of the UCI grid lies at `<ledger>/<protocol>/<kernel>/<set>/<likelihood or method>/split-<k>.json`; other cells
+(of a sweep) and the runs of `gpcnoise train` may lie anywhere below the folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ PROTOCOLS = ("paper", "clean")
 _GRID_DEPTH = 5
 _TEXTS = ("dataset", "method", "likelihood", "preset", "protocol", "kernel")
 _TREES = ("config", "curve", "departures", "host", "versions")
-_NUMBERS = ("acc", "nll", "iterations", "inducing", "batch_size")
+_NUMBERS = ("acc", "nll", "iterations")
+_OPTIONAL = ("train_seconds", "inducing", "batch_size")
 
 
 @dataclass(frozen=True)
@@ -144,7 +145,7 @@ def _without_nonsense(record: Mapping[str, Any]) -> dict[str, Any]:
     sound = {key: value for key, value in record.items() if key not in _TREES or isinstance(value, Mapping)}
     if isinstance(config, Mapping) and not isinstance(config.get("optimizer", {}), Mapping):
         del sound["config"]
-    return {key: value for key, value in sound.items() if key != "train_seconds" or is_number(value)}
+    return {key: value for key, value in sound.items() if key not in _OPTIONAL or is_number(value)}
 
 
 def is_number(value: object) -> bool:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,13 @@ from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.repeat import repeat_cell
 from gpcnoise_cli.page.bench import BenchPart, read_bench
 from gpcnoise_cli.page.drawings import Spark, spark
-from gpcnoise_cli.page.found import Failure, Found, FoundCell, find, is_number, tell
+from gpcnoise_cli.page.found import Failure, FoundCell, find, is_number, tell
 from gpcnoise_cli.page.pictures import PictureGroup, read_pictures
+from gpcnoise_cli.page.table_view import TableView, view_table, with_first
 from gpcnoise_cli.page.uci_parts import MARKS, SETS, Part, Section, comparisons_of, parts_of
+from gpcnoise_cli.tables.measured import label_of
+from gpcnoise_cli.tables.table import NOT_COMPUTED, figure, optional_figure, table_of
+from gpcnoise_cli.tables.uci_figures import own_methods
 
 
 @dataclass(frozen=True)
@@ -24,13 +27,26 @@ class CellLine:
     record: Mapping[str, Any]
     path: str
     mark: str
-    preset: str
+    label: str
     spark: Spark | None
     command: str | None
+
+    @property
+    def likelihood(self) -> str:
+        """Named beside the label where it says more than that: other methods have none."""
+        return str(self.record["likelihood"]) if self.label in own_methods() else ""
 
     def number(self, key: str, digits: int) -> str:
         value = self.record.get(key)
         return f"{value:.{digits}f}" if is_number(value) else "–"
+
+    def told(self, key: str) -> str:
+        value = self.record.get(key)
+        return "–" if value is None else str(value)
+
+    @property
+    def generated(self) -> bool:
+        return self.record.get("source") == "generated"
 
     @property
     def departs(self) -> bool:
@@ -47,16 +63,6 @@ class FailureLine:
 
 
 @dataclass(frozen=True)
-class Environment:
-    """Cells that were made on the same kind of machine with the same versions."""
-
-    cells: int
-    host: str
-    versions: str
-    commits: str
-
-
-@dataclass(frozen=True)
 class ResultsPage:
     name: str
     told: str
@@ -65,7 +71,6 @@ class ResultsPage:
     cells: tuple[CellLine, ...]
     failures: tuple[FailureLine, ...]
     unreadable: tuple[tuple[str, str], ...]
-    environments: tuple[Environment, ...]
     pictures: tuple[PictureGroup, ...]
     left_out: tuple[str, ...]
     bench: tuple[BenchPart, ...]
@@ -76,6 +81,38 @@ class ResultsPage:
     def largest(self) -> Part | None:
         """The part that is open when the page is: the one with the most cells."""
         return max(self.parts, key=lambda part: len(part.records), default=None)
+
+    def overview(self) -> TableView:
+        """The grids, with links to their parts."""
+        rows = [
+            {
+                "preset": part.preset,
+                "protocol": part.place.protocol,
+                "kernel": part.place.kernel,
+                "cells": len(part.records),
+                "sets": len(part.sets),
+                "splits": part.splits or NOT_COMPUTED,
+                "acc − paper": optional_figure(part.mean_difference("acc"), 2, sign=True),
+                "nll − paper": optional_figure(part.mean_difference("nll"), 4, sign=True),
+                "hours": figure(part.seconds / 3600, 1),
+            }
+            for part in self.parts
+        ]
+        note = (
+            "acc − paper, nll − paper: the mean of our figure minus the published one over all sets and methods that "
+            "have both (under protocol clean without the sets marked leak, whose published figures rest on the row "
+            "number); acc in points, nll in nats."
+        )
+        table = table_of("overview-table", "The grids of the UCI benchmark that have results here", rows)
+        marks = ["departs" if part.departs else "" for part in self.parts]
+        links = [part.anchor for part in self.parts]
+        return with_first(view_table(replace(table, notes=(note,))), marks, links)
+
+    def environment(self) -> TableView:
+        """On what kinds of machines and with which versions the cells were computed."""
+        return view_table(
+            table_of("environment-table", "Machines and versions behind the cells", _environments(self.cells))
+        )
 
     @property
     def sets(self) -> int:
@@ -113,7 +150,6 @@ def results_page(folder: Path) -> ResultsPage:
         tuple(_line(cell) for cell in found.cells),
         tuple(_failure(one) for one in found.failures),
         (*found.unreadable, *((name, "it is torn or of another version") for name in broken)),
-        tuple(_environments(found)),
         tuple(pictures),
         tuple(left_out),
         tuple(bench),
@@ -126,7 +162,7 @@ def _line(cell: FoundCell) -> CellLine:
         record,
         cell.path,
         MARKS.get(record["dataset"], ""),
-        record["preset"],
+        label_of(record),
         spark(record.get("curve")),
         _command(record, uci=cell.place is not None),
     )
@@ -147,16 +183,15 @@ def _command(record: Mapping[str, Any], *, uci: bool) -> str | None:
     return repeat_cell(stored, uci=uci) if isinstance(stored, Mapping) else None
 
 
-def _environments(found: Found) -> list[Environment]:
-    counts: Counter[tuple[str, str]] = Counter()
-    commits: dict[tuple[str, str], set[str]] = {}
-    for cell in found.cells:
+def _environments(cells: Sequence[CellLine]) -> list[dict[str, object]]:
+    """A row for each kind of machine and set of versions, the most used first."""
+    commits: dict[tuple[str, str], list[str]] = {}
+    for cell in cells:
         key = describe_host(cell.record), describe_versions(cell.record)
-        counts[key] += 1
-        commits.setdefault(key, set()).add(str(cell.record.get("commit") or ""))
+        commits.setdefault(key, []).append(str(cell.record.get("commit") or ""))
     return [
-        Environment(number, host, versions, _several(sorted(commits[host, versions] - {""})))
-        for (host, versions), number in counts.most_common()
+        {"machine": host, "cells": len(found), "versions": versions, "commits": _several(sorted({*found} - {""}))}
+        for (host, versions), found in sorted(commits.items(), key=lambda one: -len(one[1]))
     ]
 
 
@@ -178,4 +213,4 @@ def describe_versions(record: Mapping[str, Any]) -> str:
 
 
 def _several(names: Sequence[str], most: int = 6) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return (", ".join(names[:most]) or NOT_COMPUTED) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -18,6 +18,8 @@ from gpcnoise_cli.grid.repeat import train_command
 from gpcnoise_cli.page.drawings import Drawing, curve_drawing, reliability_drawing
 from gpcnoise_cli.page.found import is_number, tell
 from gpcnoise_cli.runs.run_folder import RunFolder
+from gpcnoise_cli.tables.measured import label_of
+from gpcnoise_cli.tables.uci_figures import own_methods
 
 # More classes than these make no table that can be read; the worst pairs are named instead.
 MOST_CLASSES = 30
@@ -88,11 +90,14 @@ def run_page(run_dir: Path) -> RunPage:
             )
             trouble = f"there is no reliability diagram and no confusion matrix: {error}"
     record = record or {}
-    method = record.get("method", config.likelihood.name)
+    label = label_of(record) if record else config.likelihood.name
+    # Another method than the sparse Gaussian process has neither a likelihood nor a kernel.
+    ours = not record or label in own_methods()
+    what = [f"{label} ({config.likelihood.name})", f", {config.kernel.name} kernel"] if ours else [label, ""]
     return RunPage(
         name=run_dir.resolve().name,
         told=told,
-        title=f"{method} ({config.likelihood.name}) on {_dataset(config.dataset)}, {config.kernel.name} kernel",
+        title=f"{what[0]} on {_dataset(config.dataset)}{what[1]}",
         finished=bool(record),
         state=state,
         trouble=trouble,

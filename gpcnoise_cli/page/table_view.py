@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from gpcnoise_cli.bench.tables import BenchTable
 from gpcnoise_cli.tables.table import NOT_APPLICABLE, NOT_COMPUTED, Column, Row, Table, Value, column_groups
 
-_NUMBER = re.compile(r"[-+−]?\d[\d,]*\.?\d*(e[-+]?\d+)?")
+# Longer words than these are broken into lines.
+_LONG = 40
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,8 @@ class Entry:
     error: str = ""
     key: str = ""  # what it is sorted by, where the text will not do
     kind: str = ""  # classes of the style sheet
-    mark: str = ""  # leak or weak, beside the name of a set
+    mark: str = ""  # leak, weak or departs, beside a name
+    link: str = ""  # to a part of the page
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def view_table(
         entries = [
             _entry(value, column, larger_is_better) for value, column in zip(row.values, table.columns, strict=True)
         ]
-        entries[0] = Entry(first, mark=(marks or {}).get(first, ""))
+        entries[0] = replace(entries[0], key="", mark=(marks or {}).get(first, ""))
         return Line(tuple(entries), " ".join(kinds))
 
     return TableView(
@@ -89,31 +89,25 @@ def view_table(
     )
 
 
-def view_bench(table: BenchTable, name: str) -> TableView:
-    """A table of texts; a column is numeric if every text in it is a number or a gap."""
-    columns = list(zip(*table.rows, strict=True)) if table.rows else [()] * len(table.columns)
-    numeric = [all(_NUMBER.match(text) or text in (NOT_COMPUTED, "never") for text in column) for column in columns]
-    heads = tuple(Head(title, left=not right) for title, right in zip(table.columns, numeric, strict=True))
-    lines = tuple(Line(tuple(_plain_entry(text) for text in row)) for row in table.rows)
-    return TableView(name, table.title, (), heads, lines, sortable=len(lines) > 1)
-
-
-def _plain_entry(text: str) -> Entry:
-    """A text, sorted by the number it begins with."""
-    main, _, error = (part.strip() for part in text.partition("±"))
-    number = _NUMBER.match(main)
-    return Entry(main, error, number[0] if number and number[0] != main else "")
+def with_first(view: TableView, marks: Sequence[str], links: Sequence[str]) -> TableView:
+    """The names of the rows with a tag beside them and a link to a part of the page."""
+    lines = tuple(
+        replace(line, entries=(replace(line.entries[0], mark=mark, link=link), *line.entries[1:]))
+        for line, mark, link in zip(view.lines, marks, links, strict=True)
+    )
+    return replace(view, lines=lines)
 
 
 def _entry(value: Value, column: Column, larger_is_better: bool | None) -> Entry:
     main, _, error = value.text.partition("±")
-    kinds = ["best"] if value.best else []
+    kinds = [name for name, holds in {"best": value.best, "wrap": len(main) > _LONG}.items() if holds]
     if value.text in (NOT_COMPUTED, NOT_APPLICABLE):
         kinds.append("gap")
     if column.name == "diff" and larger_is_better is not None and value.number and float(main):
         kinds.append("better" if (value.number > 0) == larger_is_better else "worse")
     key = f"{value.number:.7g}" if value.number is not None else ""
-    return Entry(main, error, "" if key == main else key, " ".join(kinds))
+    shown = main + value.mark
+    return Entry(shown, error, "" if key == shown else key, " ".join(kinds))
 
 
 def _groups(columns: Sequence[Column]) -> tuple[tuple[str, int], ...]:

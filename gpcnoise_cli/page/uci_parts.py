@@ -14,9 +14,8 @@ from typing import Any
 from gpcnoise_cli.page.drawings import Drawing, difference_drawing, rank_drawing
 from gpcnoise_cli.page.found import FoundCell, Place
 from gpcnoise_cli.page.table_view import TableView, view_table
-from gpcnoise_cli.tables.measured import Figure, Measured, measured_from
+from gpcnoise_cli.tables.measured import Measured, measured_from
 from gpcnoise_cli.tables.published import (
-    METHODS,
     METRICS,
     PAPER_KERNEL,
     leak_verdicts,
@@ -26,8 +25,9 @@ from gpcnoise_cli.tables.published import (
 from gpcnoise_cli.tables.statistics import LEAST_SETS
 from gpcnoise_cli.tables.table import Table
 from gpcnoise_cli.tables.uci_comparisons import against_table, presets_table, protocols_table
+from gpcnoise_cli.tables.uci_figures import DIGITS, labels_here
 from gpcnoise_cli.tables.uci_ranks import comparisons, pair_table, rank_table
-from gpcnoise_cli.tables.uci_tables import DIGITS, averages_table, kernel_table, metric_table
+from gpcnoise_cli.tables.uci_tables import averages_table, kernel_table, metric_table
 
 SETS = tuple(one.name for one in published_sets())
 MARKS = {name: verdict for name, verdict in leak_verdicts().items() if verdict != "none"}
@@ -96,11 +96,14 @@ class Part:
         published = published_figures(metric, self.place.kernel)
         found: dict[str, dict[str, float]] = {}
         for name in SETS:
-            for method in METHODS:
-                here, there = self.measured.get(metric, name, method), published.get((name, method))
-                if isinstance(here, Figure) and there is not None:
-                    found.setdefault(name, {})[method] = here.mean - there
+            for label in labels_here(self.measured):
+                here, there = self.measured.get(metric, name, label), published.get((name, label))
+                if here is not None and there is not None:
+                    found.setdefault(name, {})[label] = here.mean - there
         return found
+
+    def _is_published(self, metric: str, label: str) -> bool:
+        return any((name, label) in published_figures(metric, self.place.kernel) for name in SETS)
 
     def mean_difference(self, metric: str) -> float | None:
         """Over all sets and methods; without those whose published figures rest on what is not a feature here."""
@@ -120,7 +123,7 @@ class Part:
                 f"{self.anchor}-{metric}",
                 f"{'Accuracy in points' if metric == 'acc' else 'nll in nats'}: here minus the paper",
                 self.differences(metric),
-                METHODS,
+                [label for label in labels_here(self.measured) if self._is_published(metric, label)],
                 better="right" if metric == "acc" else "left",
                 digits=DIGITS[metric],
             )

@@ -21,7 +21,7 @@ import numpy as np
 from gpcnoise_cli.config.compose import from_yaml, to_yaml
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
-from gpcnoise_cli.files import write_atomically, write_text
+from gpcnoise_cli.files import write_atomically, write_json, write_text
 from gpcnoise_cli.training.events import CurvePoint
 
 RUNS = Path("runs")
@@ -86,7 +86,7 @@ class RunFolder:
         write_atomically(self.probabilities, lambda stream: np.savez_compressed(stream, **arrays))
 
     def write_metrics(self, result: dict[str, Any]) -> None:
-        write_text(self.metrics, json.dumps(result, indent=1) + "\n")
+        write_json(self.metrics, result)
 
     def read_metrics(self) -> dict[str, Any] | None:
         """The result of a finished run; None while it is unfinished."""

@@ -21,6 +21,14 @@ from gpcnoise_cli.runtime import prepare, versions
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 
 
+# What every result names; None where its method has no such thing.
+SETTINGS = (
+    *("label", "likelihood", "noise_variance", "objective", "bound", "kernel", "ard", "shared_kernel", "inducing"),
+    *("batch_size", "delta_mode", "iterations", "learning_rate", "optimizer", "precision"),
+)
+FACTS = ("delta", "elbo", "objective_value", "steps", "train_seconds", "seconds_per_step", "incidents")
+
+
 class Filed(TrainingEvents):
     """Writes the log and the curve into the run folder."""
 
@@ -105,6 +113,7 @@ def run_training(
             **describe(config, split),
             "device": device,
             **asdict(evaluate(probabilities, split.y_test)),
+            **dict.fromkeys(FACTS),
             **classifier.facts(),
             "run_dir": str(folder.path),
             "versions": versions(),
@@ -127,6 +136,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "protocol": config.protocol,
         "scored_on": "held-out training rows" if config.dataset.holdout else "test rows",
         "method": config.method.name,
+        **dict.fromkeys(SETTINGS),
         **method_of(config).describe(config, split.num_classes),
         "split": config.split,
         "seed": config.seed,

@@ -8,6 +8,7 @@ from gpcnoise_cli.tables.table import Column, Table, Value, column_groups
 
 _TEX = {"&": r"\&", "%": r"\%", "_": r"\_", "#": r"\#", "$": r"\$", "±": r"$\pm$", "–": "--", "δ": r"$\delta$"}
 _TEX |= {"†": r"$^\dagger$", "≤": r"$\le$", "−": "$-$", "×": r"$\times$", "α": r"$\alpha$"}
+_TEX |= {"÷": r"$\div$", "…": r"\ldots{}"}
 _TEX |= {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "{": r"\{", "}": r"\}", "\\": r"\textbackslash{}"}
 
 
@@ -45,7 +46,7 @@ def _latex_line(cells: Sequence[str]) -> str:
 
 
 def _latex_value(value: Value) -> str:
-    return rf"\textbf{{{tex(value.text)}}}" if value.best else tex(value.text)
+    return rf"\textbf{{{tex(value.shown)}}}" if value.best else tex(value.shown)
 
 
 def _latex_groups(columns: Sequence[Column], groups: Sequence[tuple[str, int, int]]) -> str:

@@ -20,6 +20,7 @@ class Figure:
     mean: float
     error: float | None
     splits: int
+    published: bool = False  # taken from the paper, not measured here
 
     @classmethod
     def of(cls, values: list[float]) -> Figure:
@@ -29,7 +30,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Measured:
-    """All figures of one protocol and kernel, by metric, set and method, and how they were made."""
+    """All figures of one protocol and kernel, by metric, set and label, and how they were made."""
 
     protocol: str
     kernel: str
@@ -37,8 +38,12 @@ class Measured:
     settings: tuple[str, ...]
     generated: tuple[str, ...]
 
-    def get(self, metric: str, dataset: str, method: str) -> Figure | None:
-        return self.figures.get((metric, dataset, method))
+    def get(self, metric: str, dataset: str, label: str) -> Figure | None:
+        return self.figures.get((metric, dataset, label))
+
+    def labels(self, *metrics: str) -> set[str]:
+        """What was measured, in any of these metrics."""
+        return {label for metric, _, label in self.figures if metric in (metrics or METRICS)}
 
     def __bool__(self) -> bool:
         return bool(self.figures)
@@ -57,32 +62,39 @@ def collect(folder: Path, protocol: str, kernel: str) -> Measured:
     return measured_from(records, protocol, kernel)
 
 
+def label_of(record: Mapping[str, Any]) -> str:
+    """The column a record belongs to; records of the first edition have it under `method`."""
+    return str(record.get("label") or record["method"])
+
+
 def measured_from(records: Sequence[Mapping[str, Any]], protocol: str, kernel: str) -> Measured:
     """The figures of records that all belong to one protocol and kernel."""
     values: dict[tuple[str, str, str], list[float]] = {}
     for record in records:
         for metric in METRICS:
             if record.get(metric) is not None:
-                values.setdefault((metric, record["dataset"], record["method"]), []).append(record[metric])
+                values.setdefault((metric, record["dataset"], label_of(record)), []).append(record[metric])
     generated = sorted({record["dataset"] for record in records if record.get("source") == "generated"})
     figures = {key: Figure.of(found) for key, found in values.items()}
-    return Measured(protocol, kernel, figures, tuple(sorted(_settings(records))), tuple(generated))
+    return Measured(protocol, kernel, figures, tuple(_settings(records)), tuple(generated))
 
 
-def _settings(records: Iterable[Mapping[str, Any]]) -> set[str]:
-    """What the cells were made with, in a few words each; more than one where a folder holds a mixture."""
-    return {
-        f"preset {record['preset']}, {_iterations(record)} steps, m = {record['inducing']}, "
-        f"batch {record['batch_size']}{_departures(record)}"
-        for record in records
-    }
+def _settings(records: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What the cells were made with, in a few words; where a folder holds a mixture, whose settings these are."""
+    labels: dict[str, set[str]] = {}
+    for record in records:
+        sizes = {"m = {}": record.get("inducing"), "batch {}": record.get("batch_size")}
+        words = [f"preset {record['preset']}", f"{_iterations(record)} steps"]
+        words += [words_of.format(size) for words_of, size in sizes.items() if size is not None]
+        labels.setdefault(", ".join(words) + _departures(record), set()).add(label_of(record))
+    if len(labels) == 1:
+        return list(labels)
+    return sorted(f"{', '.join(sorted(whose))}: {settings}" for settings, whose in labels.items())
 
 
 def _departures(record: Mapping[str, Any]) -> str:
-    changed = record.get("departures") or {}
-    return f" (NOT the preset's settings: {', '.join(f'{key}={value}' for key, value in changed.items())})" * bool(
-        changed
-    )
+    changed = ", ".join(f"{key}={value}" for key, value in (record.get("departures") or {}).items())
+    return f" (NOT the preset's settings: {changed})" if changed else ""
 
 
 def _iterations(record: Mapping[str, Any]) -> str:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-BASELINES = ("Selu", "ORTH", "GPCep", "GPCaug")
-METHODS = ("GPC-I", "GPC-II", "GPC-III", "GPCsm")
 METRICS = ("acc", "nll")
 PAPER_KERNEL = "rbf"
 SUM_KERNEL = "matern52+rbf"
@@ -50,6 +48,13 @@ def published_figures(metric: str, kernel: str) -> dict[tuple[str, str], float]:
         for row in _rows("published.csv")
         if table is not None and row["table"].startswith(table) and row["metric"] == metric and row["value"]
     }
+
+
+@cache
+def published_labels(metric: str | None = None) -> tuple[str, ...]:
+    """The methods of Tables III and IV in the paper's order; of one metric: those that have it (Selu has no nll)."""
+    asked = METRICS if metric is None else (metric,)
+    return tuple(dict.fromkeys(label for one in asked for _, label in published_figures(one, PAPER_KERNEL)))
 
 
 @cache

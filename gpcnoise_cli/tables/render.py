@@ -1,4 +1,4 @@
-"""A table as text for the terminal, as Markdown, and as CSV with plain numbers."""
+"""A table as text for the terminal, as Markdown, as CSV with plain numbers, and as plain records for JSON."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import csv
 import io
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpcnoise_cli.tables.latex import to_latex
 from gpcnoise_cli.tables.table import NOT_COMPUTED, Table, Value, column_groups
@@ -24,7 +24,7 @@ class _Layout:
     short_errors: bool = False
 
     def text_of(self, value: Value) -> str:
-        return value.text.replace("±0.", "±.") if self.short_errors else value.text
+        return value.shown.replace("±0.", "±.") if self.short_errors else value.shown
 
     @property
     def widths(self) -> list[int]:
@@ -42,22 +42,26 @@ class _Layout:
 
 
 def to_text(table: Table, *, ansi: bool = False, width: int = TERMINAL_WIDTH) -> str:
-    """Aligned lines; the best are bold on a terminal and starred elsewhere; optional columns go where it is narrow."""
-    layout = _fitted(table, width)
-    table, rule = layout.table, "─" * layout.width
-    groups = _group_line(layout)
-    lines = [
-        table.title,
-        *([groups] if groups else []),
-        _line(layout, [Value(c.name) for c in table.columns], ansi),
-        rule,
-    ]
-    for row in table.rows:
-        lines += [rule] if row.rule else []
-        lines.append(_line(layout, row.values, ansi))
+    """Aligned lines; the best are bold on a terminal and starred elsewhere.
+
+    Where it is narrow the optional columns go; what is too wide even then is set in blocks, one below the other.
+    """
+    lines = [table.title]
+    for number, layout in enumerate(_blocks(_fitted(table, width), width)):
+        lines += [""] if number else []
+        lines += _block_lines(layout, ansi)
     for note in table.notes:
         lines += textwrap.wrap(note, width, initial_indent="  ", subsequent_indent="  ")
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _block_lines(layout: _Layout, ansi: bool) -> list[str]:
+    rule, groups = "─" * layout.width, _group_line(layout)
+    lines = [*([groups] if groups else []), _line(layout, [Value(c.name) for c in layout.table.columns], ansi), rule]
+    for row in layout.table.rows:
+        lines += [rule] if row.rule else []
+        lines.append(_line(layout, row.values, ansi))
+    return lines
 
 
 def _fitted(table: Table, width: int) -> _Layout:
@@ -73,6 +77,30 @@ def _fitted(table: Table, width: int) -> _Layout:
             break
         layout = _Layout(layout.table.without(optional[:1]), 1, True)
     return layout
+
+
+def _blocks(layout: _Layout, width: int) -> list[_Layout]:
+    """The columns in blocks that fit; each repeats the words that name a row, and no group is torn that need not be."""
+
+    def part(places: Sequence[int]) -> _Layout:
+        return replace(layout, table=layout.table.with_columns(places))
+
+    columns = layout.table.columns
+    names = [index for index, _ in enumerate(columns) if all(column.left for column in columns[: index + 1])]
+    while names and part(names).width > 2 * width // 3:
+        names.pop()
+    if layout.width <= width or not names:
+        return [layout]
+    groups = {start: end for _, start, end in column_groups(columns)}
+    blocks, place = [names], len(names)
+    while place < len(columns):
+        group = [*range(place, groups.get(place, place + 1))]
+        added = group if part([*names, *group]).width <= width else group[:1]
+        if blocks[-1] != names and part([*blocks[-1], *added]).width > width:
+            blocks.append(names)
+        blocks[-1] = [*blocks[-1], *added]
+        place += len(added)
+    return [part(places) for places in blocks]
 
 
 def _line(layout: _Layout, values: Sequence[Value], ansi: bool) -> str:
@@ -99,38 +127,42 @@ def _group_line(layout: _Layout) -> str:
 
 
 def to_markdown(table: Table) -> str:
-    names = [f"{column.group} {column.name}".strip() for column in table.columns]
+    names = [column.full_name for column in table.columns]
     marks = [":--" if column.left else "--:" for column in table.columns]
-    rows = [[f"**{value.text}**" if value.best else value.text for value in row.values] for row in table.rows]
+    rows = [[f"**{value.shown}**" if value.best else value.shown for value in row.values] for row in table.rows]
     lines = [f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |" for cells in (names, marks, *rows)]
     notes = [f"\n{note}" for note in table.notes]
     return "\n".join([f"**{table.title}**", "", *lines, *notes]) + "\n"
 
 
-def to_csv(table: Table) -> str:
-    """Numbers without decoration; a column whose figures have errors is followed by one with these."""
-    has_error = [any(row.values[i].error is not None for row in table.rows) for i in range(len(table.columns))]
-    names = [f"{column.group} {column.name}".strip() or "set" for column in table.columns]
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_with_errors(names, [f"{name} se" for name in names], has_error))
+def to_records(table: Table) -> list[dict[str, float | str | None]]:
+    """A record per row with bare numbers; standard errors and marks have fields of their own, where there are any."""
+    errors = [any(row.values[i].error is not None for row in table.rows) for i in range(len(table.columns))]
+    marks = [any(row.values[i].mark for row in table.rows) for i in range(len(table.columns))]
+    records = []
     for row in table.rows:
-        errors = ["" if value.error is None else f"{value.error:.6g}" for value in row.values]
-        writer.writerow(_with_errors([_bare(value) for value in row.values], errors, has_error))
+        record: dict[str, float | str | None] = {}
+        for column, value, error, mark in zip(table.columns, row.values, errors, marks, strict=True):
+            record[column.full_name] = value.text if value.number is None else value.number
+            record |= {f"{column.full_name} se": value.error} if error else {}
+            record |= {f"{column.full_name} mark": value.mark} if mark else {}
+        records.append(record)
+    return records
+
+
+def to_csv(table: Table) -> str:
+    """The records as comma-separated lines; a gap is empty."""
+    records, stream = to_records(table), io.StringIO()
+    fields = list(records[0]) if records else [column.full_name for column in table.columns]
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerows([fields, *([_bare(value) for value in record.values()] for record in records)])
     return stream.getvalue()
 
 
-def _with_errors(cells: Sequence[str], errors: Sequence[str], has_error: Sequence[bool]) -> list[str]:
-    line: list[str] = []
-    for cell, error, wanted in zip(cells, errors, has_error, strict=True):
-        line += [cell, error] if wanted else [cell]
-    return line
-
-
-def _bare(value: Value) -> str:
-    if value.number is not None:
-        return f"{value.number:.10g}"
-    return "" if value.text == NOT_COMPUTED else value.text
+def _bare(value: float | str | None) -> str:
+    if isinstance(value, float):
+        return f"{value:.10g}"
+    return "" if value in (None, NOT_COMPUTED) else str(value)
 
 
 RENDERERS: dict[str, Callable[[Table], str]] = {
@@ -139,4 +171,3 @@ RENDERERS: dict[str, Callable[[Table], str]] = {
     "latex": to_latex,
     "csv": to_csv,
 }
-ENDINGS = {"terminal": "txt", "markdown": "md", "latex": "tex", "csv": "csv"}

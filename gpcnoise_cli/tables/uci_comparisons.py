@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpcnoise_cli.tables.measured import Figure, Measured
-from gpcnoise_cli.tables.published import METHODS, leak_verdicts, published_figures, published_sets
-from gpcnoise_cli.tables.table import Column, Row, Table, Value, figure, text
-from gpcnoise_cli.tables.uci_tables import (
-    DIGITS,
-    TITLES,
-    measured_figure,
-    plain_value,
-    published_figure,
-    splits_behind,
-    starts_multiclass,
+from gpcnoise_cli.tables.published import PublishedSet, leak_verdicts, published_figures, published_sets
+from gpcnoise_cli.tables.table import (
+    NOT_APPLICABLE,
+    NOT_COMPUTED,
+    Column,
+    Row,
+    Table,
+    Value,
+    figure,
+    optional_figure,
+    text,
 )
+from gpcnoise_cli.tables.uci_figures import DIGITS, content, labels_here, splits_behind
+from gpcnoise_cli.tables.uci_tables import TITLES
 
 _LEAKS = (
     "row: leak or weak where the row number, a feature under protocol paper, gives the class away "
@@ -27,25 +30,19 @@ _LEAKS = (
 def against_table(metric: str, measured: Measured) -> Table:
     """The measured figures beside the published ones; sets whose row number gives the class away are marked."""
     published, digits = published_figures(metric, measured.kernel), DIGITS[metric]
-    parts = ("here", "paper", "diff")
-    columns = (
-        Column("set", left=True),
-        Column("row", left=True),
-        *(Column(part, group=name) for name in METHODS for part in parts),
-        Column("splits", optional=True),
-    )
+    known = {label for _, label in published}
+    parts = {label: ("here", "paper", "diff") if label in known else ("here",) for label in labels_here(measured)}
     rows = []
     for one in published_sets():
         values: list[Value] = []
-        for name in METHODS:
-            here, there = measured_figure(measured, metric, one, name), published.get((one.name, name))
-            values.append(plain_value(here, digits, error=False))
-            values.append(plain_value(published_figure(there), digits))
-            both = isinstance(here, Figure) and there is not None
-            values.append(figure(here.mean - there, digits, sign=True) if both else text(""))  # type: ignore[union-attr, operator]
-        marks = (text(one.name), text(_leak(one.name)), *values, text(splits_behind(measured, metric, one)))
-        rows.append(Row(marks, rule=starts_multiclass(one)))
+        for label in parts:
+            here, there = _measured(metric, measured, one, label), published.get((one.name, label))
+            values.append(_plain(here, digits))
+            if label in known:
+                values += [optional_figure(there, digits, NOT_APPLICABLE), _difference(here, there, digits)]
+        rows.append(_row(one, (*values, text(splits_behind(metric, measured, one)))))
     what = f"{TITLES[metric]}: here and published, {measured.kernel} kernel, protocol {measured.protocol}"
+    columns = (*_columns(parts), Column("splits", optional=True))
     return Table(f"uci-{metric}-against-paper", what, columns, tuple(rows), (_LEAKS, *measured.notes))
 
 
@@ -79,25 +76,39 @@ def _extremes(metric: str, paper: Measured, fast: Measured) -> tuple[str, ...]:
 
 def _side_by_side(metric: str, sides: Mapping[str, Measured]) -> Table:
     """Two kinds of figures of every method, and the second minus the first."""
-    columns = (
-        Column("set", left=True),
-        Column("row", left=True),
-        *(Column(part, group=name) for name in METHODS for part in (*sides, "diff")),
-    )
+    parts = dict.fromkeys(labels_here(*sides.values()), (*sides, "diff"))
     rows, digits = [], DIGITS[metric]
     for one in published_sets():
         values: list[Value] = []
-        for name in METHODS:
-            first, second = (measured_figure(side, metric, one, name) for side in sides.values())
-            values += [plain_value(first, digits, error=False), plain_value(second, digits, error=False)]
-            if isinstance(first, Figure) and isinstance(second, Figure):
-                values.append(figure(second.mean - first.mean, digits, sign=True))
-            else:
-                values.append(text(""))
-        rows.append(Row((text(one.name), text(_leak(one.name)), *values), rule=starts_multiclass(one)))
-    return Table("", "", columns, tuple(rows))
+        for label in parts:
+            first, second = (_measured(metric, side, one, label) for side in sides.values())
+            before = first.mean if isinstance(first, Figure) else None
+            values += [_plain(first, digits), _plain(second, digits), _difference(second, before, digits)]
+        rows.append(_row(one, values))
+    return Table("", "", _columns(parts), tuple(rows))
 
 
-def _leak(name: str) -> str:
-    verdict = leak_verdicts()[name]
-    return "" if verdict == "none" else verdict
+def _measured(metric: str, measured: Measured, one: PublishedSet, label: str) -> Figure | str:
+    """What was measured, without the published figures that stand in for it elsewhere."""
+    found = content(metric, measured, one, label)
+    return NOT_COMPUTED if isinstance(found, Figure) and found.published else found
+
+
+def _plain(found: Figure | str, digits: int) -> Value:
+    return figure(found.mean, digits) if isinstance(found, Figure) else text(found)
+
+
+def _difference(found: Figure | str, other: float | None, digits: int) -> Value:
+    both = isinstance(found, Figure) and other is not None
+    return figure(found.mean - other, digits, sign=True) if both else text("")  # type: ignore[union-attr, operator]
+
+
+def _columns(parts: Mapping[str, Sequence[str]]) -> tuple[Column, ...]:
+    groups = (Column(part, group=label) for label, names in parts.items() for part in names)
+    return (Column("set", left=True), Column("row", left=True), *groups)
+
+
+def _row(one: PublishedSet, values: Sequence[Value]) -> Row:
+    verdict = leak_verdicts()[one.name]
+    first_multiclass = next(other for other in published_sets() if not other.binary)
+    return Row((text(one.name), text("" if verdict == "none" else verdict), *values), rule=one == first_multiclass)

@@ -44,8 +44,9 @@ def test_rates_come_from_the_cells_that_were_computed(monkeypatch: pytest.Monkey
     assert record["train_seconds"] == 17.0
     assert "curve" not in record["cells"][0]
     assert json.loads((tmp_path / grid.FILE).read_text()) == {"another": {}, Request().name: record}
-    assert grid_table([record]).rows == [[Request().name, "3", "1", "0.6", "300", "20.0", "5.7"]]
-    assert [row[1] for row in slowest_cells_table(record, most=2).rows] == ["softmax", "probit"]
+    (row,) = grid_table([record]).rows
+    assert [value.text for value in row.values] == [Request().name, "3", "1", "0.6", "300", "20.0", "5.7"]
+    assert [row.values[1].text for row in slowest_cells_table(record, most=2).rows] == ["softmax", "probit"]
 
 
 def test_an_interrupted_grid_is_not_kept(monkeypatch: pytest.MonkeyPatch, cli: Cli, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ import pytest
 from gpcnoise_cli.bench import case, growth, interleave, quality
 from gpcnoise_cli.bench.gpytorch_client import PYTHON_VARIABLE
 from gpcnoise_cli.bench.steps import ENGINES, FLOOR, SHARED, STOCK
-from gpcnoise_cli.cli.bench import show
+from gpcnoise_cli.cli.bench.shared import show
 
 Cli = Callable[..., Any]
 Capture = pytest.CaptureFixture[str]
@@ -58,7 +58,7 @@ def test_without_a_name_steps_and_growth_are_one_json_object(cli: Cli, tmp_path:
     assert json.loads((tmp_path / "steps.json").read_text())["steps"] == result["steps"]
     assert (tmp_path / "growth.csv").read_text().startswith("axis,value,C,d,")
 
-    show(result, json=False)
+    show(result.pop("machine"), result, json=False)
     stdout, stderr = capsys.readouterr()
     words = ("stock ÷ this", "stock GPflow, float64", "floor: the products alone", "Growth of one training step")
     for expected in (*words, "C = 3 (softmax), d = 3, one kernel per class, ARD, m = 8", "at least 4"):
@@ -90,7 +90,7 @@ def test_quality_is_kept_and_not_measured_twice(cli: Cli, tmp_path: Path, monkey
     arguments = ("bench", "quality", "--quick", "--dataset", "three-class", "--out", tmp_path, *sizes)
     code, stdout, _ = cli(*arguments, "dataset.source=generated")
     assert code == 0
-    assert stdout.splitlines()[2].startswith("three-class")
+    assert stdout.splitlines()[3].startswith("three-class")
     assert [path.name for path in (tmp_path / "unfinished").iterdir()] == [".gitignore"]
     assert {path.name for path in tmp_path.iterdir()} == {"unfinished", "quality.json", "quality.png", "quality.pdf"}
 

@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from gpcnoise_cli.tables.published import METHODS, published_figures
+from gpcnoise_cli.tables.published import published_figures
+from gpcnoise_cli.tables.uci_figures import own_methods
 
 Cli = Callable[..., Any]
-LIKELIHOODS = dict(zip(METHODS, ("step", "probit", "logit", "softmax"), strict=True))
 
 
 def write_cells(folder: Path, protocol: str, kernel: str, splits: int, shift: float = 0.0) -> None:
     """The published figures as cells."""
     nll = published_figures("nll", kernel)
     for (dataset, method), acc in published_figures("acc", kernel).items():
-        if method not in METHODS or dataset == "miniboone":
+        if method not in own_methods() or dataset == "miniboone":
             continue
         for split in range(splits):
-            path = folder / protocol / kernel / dataset / LIKELIHOODS[method] / f"split-{split:02d}.json"
+            path = folder / protocol / kernel / dataset / own_methods()[method].name / f"split-{split:02d}.json"
             path.parent.mkdir(parents=True, exist_ok=True)
             wobble = 0.01 * (split - (splits - 1) / 2)
             record = {

@@ -51,7 +51,7 @@ def test_full_disk_leaves_nothing_and_the_old_file(split, tmp_path, monkeypatch)
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(np, "savez", full)
-    with pytest.raises(GpcnoiseError, match="no space left"):
+    with pytest.raises(GpcnoiseError, match="No space left"):
         export_split(split, target, force=True)
     assert [path.name for path in tmp_path.iterdir()] == ["w.npz"]
     assert target.read_text() == "mine"

@@ -100,7 +100,7 @@ def test_our_figures_stand_beside_the_papers_with_their_leaks(cli: Cli, cells: C
     assert rows["magic leak"][1:4] == ["98.39", "99.89", "-1.50"]
     assert rows["ringnorm"][-1] == "1"  # splits
     layout = {row[0]: row for row in tables["part-uci-paper-rbf-uci-acc"]}
-    assert layout["magic leak"][1:5] == ["19020", "11", "2", "86.92"]
+    assert layout["magic leak"][1:5] == ["19020", "11", "2", "86.92†"]
     assert "binary (3)" in layout
     assert "part-uci-paper-rbf-averages" in tables
 
@@ -226,7 +226,26 @@ def test_what_is_only_told_may_be_anything(cli: Cli, cells: Cells) -> None:
     paths = cells(Path("results"), splits=tuple(range(6)))
     for (key, value), path in zip(odd, paths, strict=False):
         path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
+    for key, path in zip(keys, reversed(paths), strict=False):
+        path.write_text(json.dumps({name: one for name, one in json.loads(path.read_text()).items() if name != key}))
     assert len(Tables(made(cli)).tables["cell-table"]) == 1 + len(paths) > len(odd)
+
+
+def test_a_method_without_likelihood_and_inducing_points_has_its_column_and_its_cells(cli: Cli, cells: Cells) -> None:
+    paths = cells(Path("results"))
+    before = {row[0]: row for row in Tables(made(cli)).tables["part-uci-paper-rbf-uci-acc"]}
+    record = json.loads(paths[0].read_text())
+    lacking = ("inducing", "delta", "steps")
+    other = {key: value for key, value in record.items() if key not in lacking}
+    target = paths[0].parent.parent / "selu" / paths[0].name
+    target.parent.mkdir()
+    target.write_text(json.dumps({**other, "method": "selu", "label": "Selu", "acc": 91.25}))
+    tables = Tables(made(cli)).tables
+    rows = {row[0]: row for row in tables["part-uci-paper-rbf-uci-acc"]}
+    assert rows[record["dataset"]][4] == "91.25"
+    assert rows["magic leak"][4] == "86.92†"
+    assert "Selu" in [row[1] for row in tables["cell-table"]]
+    assert rows["binary (3)"][5:] == before["binary (3)"][5:], "the averages of the others stay"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gpcnoise_cli.tables.measured import Figure, Measured
-from gpcnoise_cli.tables.published import METHODS, METRICS, published_figures
+from gpcnoise_cli.tables.published import METRICS, published_figures
+from gpcnoise_cli.tables.uci_figures import paper_methods
 
 Make = Callable[..., Measured]
 
@@ -19,7 +20,7 @@ def as_published() -> Make:
             (metric, dataset, method): Figure(value + shift, 0.0123 if splits > 1 else None, splits)
             for metric in METRICS
             for (dataset, method), value in published_figures(metric, kernel).items()
-            if method in METHODS and dataset not in without
+            if method in paper_methods() and dataset not in without
         }
         return Measured("paper", kernel, figures, ("preset paper, 10000 steps, m = 300, batch 1024",), ())
 

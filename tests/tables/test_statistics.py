@@ -37,6 +37,11 @@ def test_the_critical_values_of_nemenyi() -> None:
     assert critical_difference(10, 20) == pytest.approx(3.164 * np.sqrt(10 * 11 / (6 * 20)), abs=5e-3)
 
 
+def test_the_critical_difference_has_infinitely_many_degrees_of_freedom() -> None:
+    """Two methods: then the studentized range is √2 times the normal quantile, 1.959964."""
+    assert critical_difference(2, 1) == pytest.approx(1.9599640, abs=1e-6)
+
+
 def test_holm_corrects_stepwise_and_never_falls() -> None:
     assert holm([0.01, 0.04, 0.03, 0.005]) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm([0.9, 0.8]) == [1.0, 1.0]
