@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import os
 import shutil
 from collections.abc import Callable
@@ -24,6 +25,11 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 # Two shared cores make single examples arbitrarily slow, and a red test must be red again on the next run.
 hypothesis.settings.register_profile("gpcnoise", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.load_profile("gpcnoise")
+
+
+def pytest_collection_finish() -> None:
+    # All that is imported by now stays: without this, every trace of a TensorFlow function searches it for garbage.
+    gc.freeze()
 
 
 class Outcome(NamedTuple):

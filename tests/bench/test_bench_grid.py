@@ -68,6 +68,7 @@ def test_failed_cells_are_counted_and_fail_the_command(
     assert "all 1 cells" in cli("bench", "grid", "--out", tmp_path).stderr.splitlines()[-1]
 
 
+@pytest.mark.slow
 def test_a_real_grid(cli: Cli, tmp_path: Path) -> None:
     tiny = ("--datasets", "waveform", "--likelihoods", "softmax", "--iterations", 4, "inducing=8")
     outcome = cli("bench", "grid", *tiny, "--protocol", "clean", "--out", tmp_path, "--json")

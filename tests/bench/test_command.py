@@ -118,7 +118,9 @@ def test_the_table_has_medians_and_ratios() -> None:
     assert other[2:5] == ["GPflow 2", "30.0", "15.0"]
 
 
-@pytest.mark.parametrize("binary", [False, True], ids=["three classes", "two classes"])
+@pytest.mark.parametrize(
+    "binary", [pytest.param(False, id="three classes", marks=pytest.mark.slow), pytest.param(True, id="two classes")]
+)
 @pytest.mark.parametrize("library", ["gpflow", "logistic", "boosting"])
 def test_the_scripts_learn_and_save(library: str, binary: bool, tmp_path: Path) -> None:
     classes = 2 if binary else 3
@@ -148,6 +150,7 @@ def test_the_script_with_gpytorch_learns(dataset: str, tmp_path: Path) -> None:
     assert run["nll"] < 0.95 * np.log({"three-class": 3, "ringnorm": 2}[dataset])
 
 
+@pytest.mark.slow
 def test_whole_commands_from_the_shell(cli: Cli, tmp_path: Path) -> None:
     arguments = ("bench", "command", "--datasets", "three-class", "--systems", "gpcnoise,logistic", "--out", tmp_path)
     tiny = ("inducing=8", "iterations=4", "likelihood.prediction_draws=8")

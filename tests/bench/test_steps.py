@@ -72,7 +72,14 @@ def test_aims_are_judged_where_they_are_set() -> None:
     assert (one["aim"], one["reached"], one["of_medians"]) == (None, None, pytest.approx(1.1))
 
 
-@pytest.mark.parametrize("case", [BINARY, MANY, PER_CLASS], ids=["probit", "softmax", "one kernel per class"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(BINARY, id="probit"),
+        pytest.param(MANY, id="softmax", marks=pytest.mark.slow),
+        pytest.param(PER_CLASS, id="one kernel per class", marks=pytest.mark.slow),
+    ],
+)
 def test_stock_and_engine_compute_the_same_loss(case: Case) -> None:
     problem = synthetic(case)
     reference, exact, mixed = stock(problem), engine(problem, "adam", "float64"), engine(problem)

@@ -19,7 +19,10 @@ METRICS = ("acc", "nll", "brier", "ece", "ece_equal_mass", "auroc", "acc_at_80",
     "options",
     [
         ("--likelihood", "softmax"),
-        ("--likelihood", "probit", "--kernel", "matern32", "--ard", "--delta", "free", "--precision", "float64"),
+        pytest.param(
+            ("--likelihood", "probit", "--kernel", "matern32", "--ard", "--delta", "free", "--precision", "float64"),
+            marks=pytest.mark.slow,
+        ),
         pytest.param(
             ("--likelihood", "logit", "kernel.shared=false", "--precision", "float32", "optimizer=adam"),
             marks=pytest.mark.slow,

@@ -156,6 +156,7 @@ def test_toy_then_noise_share_their_models(cli: Cli, tmp_path: Path, monkeypatch
     assert all(model["derivatives_disagree_by"] < 1e-4 for model in summary["models"])
 
 
+@pytest.mark.slow
 def test_delta_compares_the_three_modes(cli: Cli, tmp_path: Path) -> None:
     options = ("--sets", "twonorm", "--methods", "step", "--iterations", 4, "-m", 5)
     outcome = cli("reproduce", "delta", *options, "--out", tmp_path / "d", "--json")
@@ -167,6 +168,7 @@ def test_delta_compares_the_three_modes(cli: Cli, tmp_path: Path) -> None:
     assert 0 < float(ends["free"]["delta_star"]) < 1
 
 
+@pytest.mark.slow
 def test_airline_reports_speed_and_memory(cli: Cli, tmp_path: Path, flights: Path) -> None:
     options = ("--methods", "probit,softmax", "--iterations", 4, "-m", 5)
     outcome = cli("reproduce", "airline", *options, "--out", tmp_path / "a", "--json")

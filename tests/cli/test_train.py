@@ -243,6 +243,7 @@ def test_a_model_that_learned_nothing_is_pointed_out(cli: Cli, tables: Any, tmp_
     assert "no better than always naming the largest class" in outcome.stderr
 
 
+@pytest.mark.slow
 def test_a_rate_that_leads_nowhere_is_named(cli: Cli, tables: Any, tmp_path: Path) -> None:
     outcome = cli("train", "--data", tables.three, "--target", "kind", "-m", 5, "--iterations", 4,
                   "--learning-rate", "1e300", "--out", tmp_path / "run")  # fmt: skip

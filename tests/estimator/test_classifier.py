@@ -122,7 +122,13 @@ def test_same_seed_same_model_and_a_pickle_predicts_to_the_last_bit(fitted: GPCN
     assert len(content) < 20_000
 
 
-@pytest.mark.parametrize("options", [{}, {"likelihood": "probit", "batch_size": 32}, {"kernel": "matern52+rbf"}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"likelihood": "probit", "batch_size": 32},
+        *(pytest.param(o, marks=pytest.mark.slow) for o in ({}, {"kernel": "matern52+rbf"})),
+    ],
+)
 def test_a_compiled_loop_that_is_used_again_gives_the_same_model(options: dict[str, Any], iris: Any) -> None:
     """Between two fits on the same rows comes one of the same shape on others, and one that fails."""
     X, y = iris
@@ -141,6 +147,7 @@ def test_a_compiled_loop_that_is_used_again_gives_the_same_model(options: dict[s
     assert first.score(X, y) > 0.9
 
 
+@pytest.mark.slow
 def test_a_pickle_works_in_a_new_process(fitted: GPCNoiseClassifier, iris: Any, tmp_path: Any) -> None:
     (tmp_path / "model.pkl").write_bytes(pickle.dumps((fitted, iris[0])))
     code = (
@@ -154,6 +161,7 @@ def test_a_pickle_works_in_a_new_process(fitted: GPCNoiseClassifier, iris: Any, 
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_the_predictive_objective_has_a_value_and_no_bound(iris: Any) -> None:
     clf = GPCNoiseClassifier(**QUICK, objective="predictive").fit(*iris)
     assert clf.elbo_ is None
@@ -216,7 +224,7 @@ def test_automatic_sizes_fit_the_data(iris: Any) -> None:
     assert GPCNoiseClassifier(iterations=1, inducing=500, batch_size=999).fit(X, y).n_inducing_ == 149
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     seed=st.integers(0, 1000),
     n=st.integers(2, 12),

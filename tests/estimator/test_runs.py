@@ -28,7 +28,10 @@ def flowers() -> tuple[pd.DataFrame, np.ndarray]:
     return loaded.data, loaded.target_names[loaded.target]
 
 
-@pytest.mark.parametrize("options", [{}, {"likelihood": "probit", "kernel": "matern52+rbf", "ard": True}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, pytest.param({"likelihood": "probit", "kernel": "matern52+rbf", "ard": True}, marks=pytest.mark.slow)],
+)
 def test_a_saved_estimator_predicts_on_the_command_line(
     options: dict[str, Any], cli: Cli, flowers: Any, tmp_path: Path
 ) -> None:

@@ -48,7 +48,8 @@ def wait_until_ready(server: ForkServer) -> None:
         time.sleep(0.02)
 
 
-@pytest.mark.parametrize("likelihood", ["softmax", pytest.param("probit", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("likelihood", ["softmax", "probit"])
 def test_a_forked_worker_computes_what_a_fresh_one_does_to_the_last_bit(tmp_path: Path, likelihood: str) -> None:
     wanted = cells(likelihood)
     forked = LocalRunner(Ledger(tmp_path / "forked"), 1)
@@ -63,6 +64,7 @@ def test_a_forked_worker_computes_what_a_fresh_one_does_to_the_last_bit(tmp_path
     assert {record["threads"] for record in records.values()} == {forked.threads}
 
 
+@pytest.mark.slow
 def test_the_imports_leave_a_process_without_threads_and_tensorflow_asleep() -> None:
     program = (
         "from gpcnoise_cli.grid.fork_server import objection, preload; preload(); print(objection());"

@@ -1,6 +1,7 @@
 """`reproduce uci` with real processes and every misfortune that may befall them: nothing lost, nothing computed twice.
 
-Each command starts TensorFlow once or twice, so all but one of these tests are slow.
+Each command starts TensorFlow once or twice, so these tests are slow. What they put together is tested quickly apart:
+`test_campaign.py`, `test_ledger.py` and `test_fork_server.py`, and the resumption in `tests/cli/test_resume.py`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import Any
 import pytest
 
 from gpcnoise_cli.grid import fork_server
+
+pytestmark = pytest.mark.slow
 
 GPCNOISE = [sys.executable, "-c", "from gpcnoise_cli.cli.main import run; run()"]
 # Small models, but enough steps to be killed in the middle of them; checkpoints all the time.
@@ -95,21 +98,6 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str,
     return results_of(folder)
 
 
-def test_a_killed_command_is_continued_by_the_next_one(tmp_path: Path) -> None:
-    """The quick one of these: a single cell, which the slow ones compare with an undisturbed one to the last digit."""
-    asked = ["--datasets", "twonorm", "--workers", "1", "--iterations", "1000"]
-    with subprocess.Popen(command(tmp_path, *asked), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as parent:
-        wait_for(lambda: checkpoints(tmp_path), "a checkpoint")
-        parent.send_signal(signal.SIGKILL)
-    wait_for(lambda: not workers_in(tmp_path), "the orphan to stop")
-    assert results_of(tmp_path) == {}
-
-    (cell,) = reproduce(tmp_path, *asked)["cells"]
-    assert cell["resumed"]
-    assert (cell["steps"], len(results_of(tmp_path))) == (1000, 1)
-
-
-@pytest.mark.slow
 def test_a_killed_run_started_again_gives_the_cells_of_an_undisturbed_one(
     tmp_path: Path, undisturbed: dict[str, dict[str, Any]]
 ) -> None:
@@ -131,7 +119,6 @@ def test_a_killed_run_started_again_gives_the_cells_of_an_undisturbed_one(
     assert time.monotonic() - began < 30
 
 
-@pytest.mark.slow
 def test_sigterm_is_polite_and_a_killed_worker_is_replaced(
     tmp_path: Path, undisturbed: dict[str, dict[str, Any]]
 ) -> None:
@@ -161,7 +148,6 @@ def test_sigterm_is_polite_and_a_killed_worker_is_replaced(
     assert not list((tmp_path / "uci").rglob("*.failed.json"))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(not fork_server.possible(), reason="this system does not fork workers")
 def test_the_process_that_forks_the_workers_is_replaced_when_it_is_killed(
     tmp_path: Path, undisturbed: dict[str, dict[str, Any]]
@@ -182,7 +168,6 @@ def test_the_process_that_forks_the_workers_is_replaced_when_it_is_killed(
     assert results_of(tmp_path) == undisturbed
 
 
-@pytest.mark.slow
 def test_two_runs_on_one_folder_share_the_work(tmp_path: Path) -> None:
     asked = ["--datasets", "waveform,twonorm", "--workers", "1", "--json", "--iterations", "20"]
     runs = [
@@ -196,7 +181,6 @@ def test_two_runs_on_one_folder_share_the_work(tmp_path: Path) -> None:
     assert [len(json.loads(out)["cells"]) for out, _ in said] == [2, 2]
 
 
-@pytest.mark.slow
 def test_a_full_disk_a_failing_cell_and_a_torn_result(tmp_path: Path, own_data_folder: Path) -> None:
     damaged = own_data_folder / "uci" / "twonorm" / "twonorm_R.dat"
     damaged.parent.mkdir(parents=True)

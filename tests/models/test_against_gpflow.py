@@ -128,6 +128,7 @@ def test_one_kernel_per_class_in_every_combination(
     assert_equal_models(*pair(likelihood, classes, kernel, bound=bound, ard=ard, shared=False, seed=2))
 
 
+@pytest.mark.slow
 def test_separate_kernels_of_gpflow_itself_are_taken_too(pair: Callable) -> None:
     """Not a stack of ours: the matrices are computed one by one."""
     _, stock, data = pair("softmax", 3, shared=False)

@@ -151,6 +151,7 @@ def test_rounding_is_met_with_jitter_where_that_is_enough(
     assert run.model.work == tf.float32
 
 
+@pytest.mark.slow
 def test_a_run_that_changed_its_precision_resumes_bit_identical(
     build: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -25,7 +25,11 @@ def optimal_delta(trainer: Trainer) -> float:
 
 @pytest.mark.parametrize(
     ("optimizer", "iterations", "seed"),
-    [pytest.param("adam", 300, 0, marks=pytest.mark.slow), ("natgrad", 150, 1), ("natgrad", 150, 0)],
+    [
+        pytest.param("adam", 300, 0, marks=pytest.mark.slow),
+        ("natgrad", 150, 1),
+        pytest.param("natgrad", 150, 0, marks=pytest.mark.slow),
+    ],
 )
 def test_on_ringnorm_delta_finds_its_optimum_and_the_model_is_not_left_at_chance(
     config: Callable[..., TrainConfig],
@@ -80,7 +84,7 @@ def probit(config: Callable[..., TrainConfig], split: Callable[..., Split], trai
     return train
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_at_equal_parameters_less_noise_has_the_higher_bound(probit: Callable[[int], Trainer], classes: int) -> None:
     """App. B: L_I > L_II > L_III at the parameters of a trained model. Only a differs: 0, 1, 2.897."""
     run = probit(classes)

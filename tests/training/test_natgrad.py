@@ -123,7 +123,7 @@ def test_no_batch_can_break_a_step_of_the_gaussian_family(
         ("probit", 3, "elbo", 1e-2),
         ("logit", 2, "elbo", 1e-8),
         ("softmax", 3, "predictive", 1e-3),
-        ("probit", 3, "predictive", 1e-2),
+        pytest.param("probit", 3, "predictive", 1e-2, marks=pytest.mark.slow),
         ("logit", 2, "predictive", 1e-8),
     ],
 )

@@ -51,7 +51,8 @@ def test_delta_moves_under_it(
     assert 0.0 < run.model.delta_value() < 0.19
 
 
-@pytest.mark.parametrize("likelihood", ["softmax", pytest.param("probit", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("likelihood", ["softmax", "probit"])
 def test_natural_gradients_do_not_run_away_where_classes_overlap(
     config: Callable[..., TrainConfig], trainer: Build, likelihood: str
 ) -> None:

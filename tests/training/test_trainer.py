@@ -165,7 +165,7 @@ def test_early_stopping_came_before_the_last_planned_step(run: Run) -> None:
     assert any(f"ending at step {end}" in text for text in run.messages)
 
 
-@pytest.mark.parametrize("run", ["adam", "natgrad"], indirect=True)
+@pytest.mark.parametrize("run", [pytest.param("adam", marks=pytest.mark.slow), "natgrad"], indirect=True)
 @pytest.mark.usefixtures("one_step_per_call")
 def test_a_trainer_built_anew_starts_alike_and_ends_bit_identical_from_a_checkpoint(
     run: Run, split: Callable[..., Split], trainer: Callable[..., Trainer], state_of: Callable[[Trainer], State]

@@ -50,6 +50,7 @@ def test_tracking_changes_nothing_and_off_leaves_nothing(train: Any, tmp_path: P
     assert plain.keys() == followed.keys()
 
 
+@pytest.mark.slow
 def test_a_resumed_run_has_every_point_once(train: Any, tmp_path: Path) -> None:
     assert train("run", TRACKED, stop_after=20) == {}
     first = scalars(tmp_path / "run" / "tensorboard")
@@ -84,6 +85,7 @@ def test_a_failing_tracker_warns_once_and_the_training_goes_on(
     assert result["tracking_failed"] == "OSError: no space left on device"
 
 
+@pytest.mark.slow
 def test_a_tracker_that_cannot_start_is_left_aside(train: Any, messages: Any, tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "config.yaml").touch()
@@ -92,6 +94,7 @@ def test_a_tracker_that_cannot_start_is_left_aside(train: Any, messages: Any, tm
     assert sum("tracking failed" in text for text in messages.said) == 1
 
 
+@pytest.mark.slow
 def test_kernels_with_several_parts_are_told_apart(train: Any, tmp_path: Path) -> None:
     train("run", TRACKED, "kernel=matern52+rbf", "kernel.ard=true", "kernel.shared=false", "iterations=20")
     shown = scalars(tmp_path / "run" / "tensorboard")
