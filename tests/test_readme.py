@@ -41,6 +41,7 @@ HOW: dict[str, Any] = {
     "gpcnoise train --data customers.csv --target churned": CONFIG,
     "gpcnoise train --dataset ringnorm --likelihood probit --kernel matern32 --shared-kernel": CONFIG,
     "gpcnoise train --likelihood step optimizer.learning_rate=0.005": CONFIG,
+    "gpcnoise train --method selu --dataset letter": CONFIG,
     "gpcnoise train --data wine.csv --target cultivar --out runs/wine": TINY,
     "gpcnoise predict runs/wine --data new.csv --out classes.csv": (),
     "head -3 classes.csv": SHELL,

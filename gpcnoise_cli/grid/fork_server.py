@@ -268,6 +268,7 @@ def _work(task: Task, descriptors: list[int]) -> int:
     """What a fork does: become what a fresh worker is, and compute the cell."""
     began = time.perf_counter()
     os.setsid()
+    _stay_nice()
     for descriptor, standard in zip(descriptors, (1, 2), strict=True):
         os.dup2(descriptor, standard)
         os.close(descriptor)
@@ -278,6 +279,13 @@ def _work(task: Task, descriptors: list[int]) -> int:
     threadpool_limits(limits=task.threads)
     np.random.seed()  # noqa: NPY002, or every worker would draw the same numbers where nobody sets a seed
     return worker.report(task, began)
+
+
+def _stay_nice() -> None:
+    """Linux weighs sessions against each other by a niceness of their own (autogroup), and a new one starts at 0."""
+    if os.nice(0) > 0:
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(os.nice(0)), encoding="ascii")
 
 
 def main() -> int:

@@ -160,3 +160,13 @@ def test_a_runner_stopped_while_the_imports_last_leaves_nothing_behind(tmp_path:
     assert runner._server is not None
     assert runner._server.process.returncode == -signal.SIGKILL
     assert not ledger.workspace.is_busy(cell)
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel does not group sessions")
+def test_a_worker_is_as_nice_as_whoever_asked_for_it() -> None:
+    code = (
+        "import os; from pathlib import Path; from gpcnoise_cli.grid import fork_server; "
+        "os.setsid(); os.nice(7); fork_server._stay_nice(); print(Path('/proc/self/autogroup').read_text())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[-2:] == ["nice", "7"]
