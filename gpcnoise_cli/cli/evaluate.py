@@ -9,7 +9,7 @@ import typer
 
 from gpcnoise_cli.cli.console import emit_json, print_table
 from gpcnoise_cli.cli.options import Json
-from gpcnoise_cli.cli.scores import SCORES, score, score_cells, trained_by
+from gpcnoise_cli.cli.scores import SCORES, score, score_cells, trained_as
 
 # More classes than these would push the scores off the screen; --json has them all.
 MOST_CLASSES = 30
@@ -52,10 +52,7 @@ def _print_result(result: dict[str, Any]) -> None:
     where = result["data"] or result["dataset"]
     if result["rows"] == "test split":
         where = f"the test rows of {where} (protocol {result['protocol']}, split {result['split']})"
-    title = (
-        f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {where}: "
-        f"{result['n']} rows, {result['classes']} classes"
-    )
+    title = f"{trained_as(result)} on {where}: {result['n']} rows, {result['classes']} classes"
     print_table(tuple(SCORES), [score_cells(result, tuple(SCORES))], title=title)
     classes = result["per_class"]
     if result["classes"] <= MOST_CLASSES:

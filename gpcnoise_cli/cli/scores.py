@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+
 # The column, the key in the result, the decimals.
 SCORES: dict[str, tuple[str, int]] = {
     "acc %": ("acc", 2),
@@ -24,10 +26,14 @@ def score_cells(result: Mapping[str, Any], columns: Sequence[str]) -> list[str]:
     return [score(result.get(SCORES[column][0]), SCORES[column][1]) for column in columns]
 
 
-def trained_by(result: Mapping[str, Any]) -> str:
-    """What training maximised, for the title of a table."""
+def trained_as(result: Mapping[str, Any]) -> str:
+    """What was trained, for the title of a table; a method without a likelihood is its label."""
+    label = result.get("label") or result["method"]
+    if label not in (spec.label for spec in LIKELIHOODS.values()):
+        return str(label)
     objective = result.get("objective", "elbo")
-    return f"{result['bound']} bound" if objective == "elbo" else f"{objective} objective"
+    maximised = f"{result['bound']} bound" if objective == "elbo" else f"{objective} objective"
+    return f"{label} ({result['likelihood']}, {maximised})"
 
 
 def score(value: float | None, digits: int) -> str:

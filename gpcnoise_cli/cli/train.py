@@ -10,7 +10,7 @@ import typer
 
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
-from gpcnoise_cli.cli.scores import score, score_cells, trained_by
+from gpcnoise_cli.cli.scores import score, score_cells, trained_as
 from gpcnoise_cli.errors import UsageError
 
 _SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
@@ -91,7 +91,7 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
 
 def _print_result(result: dict[str, Any]) -> None:
     title = (
-        f"{result['method']} ({result['likelihood']}, {trained_by(result)}) on {result['dataset']} "
+        f"{trained_as(result)} on {result['dataset']} "
         f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
         f"{result['n_train']} training rows, {result['n_test']} {result.get('scored_on', 'test rows')}, "
         f"d = {result['d']}, {result['classes']} classes"
