@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 from pathlib import Path
 from typing import IO
 
+import numpy as np
 import pytest
 
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import write_atomically, write_text
+from gpcnoise_cli.files import plain, write_atomically, write_json, write_text
 
 
 def names_in(folder: Path) -> list[str]:
@@ -20,6 +22,13 @@ def names_in(folder: Path) -> list[str]:
 def test_text_arrives_as_utf8(tmp_path: Path) -> None:
     write_text(tmp_path / "note.txt", "δ = 0.1\n")
     assert (tmp_path / "note.txt").read_bytes() == "δ = 0.1\n".encode()
+
+
+def test_json_holds_only_what_json_knows(tmp_path: Path) -> None:
+    content = {"nll": float("nan"), 1: (np.float32(0.5), np.inf), "at": tmp_path, "rows": np.arange(2), "yes": True}
+    assert plain(content) == {"nll": None, "1": [0.5, None], "at": str(tmp_path), "rows": [0, 1], "yes": True}
+    write_json(tmp_path / "δ.json", {"δ": -math.inf})
+    assert (tmp_path / "δ.json").read_text(encoding="utf-8") == '{\n "δ": null\n}\n'
 
 
 def test_a_second_writing_replaces_the_first(tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ TITLES = {"acc": "Classification accuracy in percent (acc)", "nll": "Negative lo
 FAILURES = {"GPCep": "nursery", "GPCaug": "waveform-noise"}
 PUBLISHED = "†"
 _LEGEND = (
-    f"{PUBLISHED}: published; all other figures are measured here; NA: not applicable; –: not computed here; "
-    "averages: in brackets over how many complete sets."
+    f"{PUBLISHED}: published (an average: at least in part); all other figures are measured here; NA: not applicable; "
+    "–: not computed here; averages: in brackets over how many complete sets."
 )
 
 
@@ -79,8 +79,8 @@ def averages_table(measured: Measured) -> Table:
             counted = f"{len(complete)}/{len(sets_of_kind(binary))}"
             rows.append(Row((text(kind), text(metric), text(counted), *shown), rule=kind == "multi-class"))
     notes = (
-        f"averages over the sets complete here; {PUBLISHED}: of published figures; in brackets without nursery (GPCep) "
-        "and waveform-noise (GPCaug), as in the paper.",
+        f"averages over the sets complete here; {PUBLISHED}: of figures published, at least in part; in brackets without "
+        "nursery (GPCep) and waveform-noise (GPCaug), as in the paper.",
         *notes_beside(measured.protocol),
         *measured.notes,
     )

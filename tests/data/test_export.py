@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 
 import numpy as np
 import pytest
@@ -57,3 +58,10 @@ def test_full_disk_leaves_nothing_and_the_old_file(split, tmp_path, monkeypatch)
     assert target.read_text() == "mine"
     monkeypatch.undo()
     export_split(split, target, force=True)
+
+
+def test_what_is_exported_has_reached_the_disk(split, tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", synced.append)
+    export_split(split, tmp_path / "new" / "w.npz")
+    assert len(synced) == 1
