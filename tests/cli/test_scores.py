@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gpcnoise_cli.cli.scores import score_cells, trained_as
+from gpcnoise_cli.cli.scores import model_title, score_cells
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from gpcnoise_cli.cli.scores import score_cells, trained_as
     ids=["before labels", "svgp", "without a likelihood"],
 )
 def test_a_result_is_named_by_its_label(result: dict[str, Any], words: str) -> None:
-    assert trained_as(result) == words
+    assert model_title(result) == words
 
 
 def test_a_score_that_is_not_there_is_a_dash() -> None:
