@@ -22,10 +22,12 @@ from gpcnoise_cli.runs.run_folder import RunFolder
 OTHER_PARTS = ("bench", "figures")
 PROTOCOLS = ("paper", "clean")
 _GRID_DEPTH = 5
-_TEXTS = ("dataset", "method", "likelihood", "preset", "protocol", "kernel")
+# What every table needs, and what not every method has.
+_TEXTS = ("dataset", "method", "preset", "protocol")
+_OPTIONAL_TEXTS = ("label", "likelihood", "kernel")
 _TREES = ("config", "curve", "departures", "host", "versions")
-_NUMBERS = ("acc", "nll", "iterations")
-_OPTIONAL = ("train_seconds", "inducing", "batch_size")
+_NUMBERS = ("acc", "nll")
+_OPTIONAL_NUMBERS = ("train_seconds", "iterations", "inducing", "batch_size")
 
 
 @dataclass(frozen=True)
@@ -145,7 +147,9 @@ def _without_nonsense(record: Mapping[str, Any]) -> dict[str, Any]:
     sound = {key: value for key, value in record.items() if key not in _TREES or isinstance(value, Mapping)}
     if isinstance(config, Mapping) and not isinstance(config.get("optimizer", {}), Mapping):
         del sound["config"]
-    return {key: value for key, value in sound.items() if key not in _OPTIONAL or is_number(value)}
+    odd = {key for key in _OPTIONAL_TEXTS if not isinstance(sound.get(key), str)}
+    odd |= {key for key in _OPTIONAL_NUMBERS if not is_number(sound.get(key))}
+    return {key: value for key, value in sound.items() if key not in odd}
 
 
 def is_number(value: object) -> bool:

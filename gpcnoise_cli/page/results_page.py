@@ -34,7 +34,7 @@ class CellLine:
     @property
     def likelihood(self) -> str:
         """Named beside the label where it says more than that: other methods have none."""
-        return str(self.record["likelihood"]) if self.label in own_methods() else ""
+        return str(self.record.get("likelihood", "")) if self.label in own_methods() else ""
 
     def number(self, key: str, digits: int) -> str:
         value = self.record.get(key)

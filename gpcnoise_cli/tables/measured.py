@@ -88,8 +88,7 @@ def _settings(records: Iterable[Mapping[str, Any]]) -> list[str]:
             "m = {}": record.get("inducing"),
             "batch {}": record.get("batch_size"),
         }
-        words = [f"preset {record['preset']}"]
-        words += [words_of.format(size) for words_of, size in sizes.items() if size is not None]
+        words = [f"preset {record['preset']}", *(word.format(size) for word, size in sizes.items() if size is not None)]
         labels.setdefault(", ".join(words) + _departures(record), set()).add(label_of(record))
     if len(labels) == 1:
         return list(labels)
@@ -102,8 +101,7 @@ def _departures(record: Mapping[str, Any]) -> str:
 
 
 def _iterations(record: Mapping[str, Any]) -> str | None:
-    if record.get("iterations") is None:
-        return None
     # Early stopping makes the number of steps differ from cell to cell; what was planned is the setting.
+    planned = record.get("iterations")
     early = record.get("config", {}).get("optimizer", {}).get("early_stop", False)
-    return f"{'at most ' if early else ''}{record['iterations']}"
+    return None if planned is None else f"{'at most ' if early else ''}{planned}"

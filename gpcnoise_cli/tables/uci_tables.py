@@ -79,8 +79,8 @@ def averages_table(measured: Measured) -> Table:
             counted = f"{len(complete)}/{len(sets_of_kind(binary))}"
             rows.append(Row((text(kind), text(metric), text(counted), *shown), rule=kind == "multi-class"))
     notes = (
-        f"averages over the sets complete here; {PUBLISHED}: of figures published, at least in part; "
-        "in brackets without nursery (GPCep) and waveform-noise (GPCaug), as in the paper.",
+        f"averages over the sets complete here; {PUBLISHED}: of figures published, at least in part; in brackets "
+        "without nursery (GPCep) and waveform-noise (GPCaug), as in the paper.",
         *notes_beside(measured.protocol),
         *measured.notes,
     )

@@ -214,16 +214,17 @@ def test_a_hostile_name_stays_text(cli: Cli, cells: Cells) -> None:
 
 
 def test_a_cell_with_a_wrong_value_is_left_out_not_fatal(cli: Cli, cells: Cells) -> None:
-    wrong = [(key, value) for key in ("acc", "iterations", "method") for value in (None, True, [1], {"a": 1}, 1e400)]
+    wrong = [(key, value) for key in ("acc", "nll", "method") for value in (None, True, [1], {"a": 1}, 1e400)]
     for (key, value), path in zip(wrong, cells(Path("results"), splits=(0, 1)), strict=False):
         path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     assert made(cli).count("it holds no usable") == len(wrong)
 
 
 def test_what_is_only_told_may_be_anything(cli: Cli, cells: Cells) -> None:
-    keys = ["curve", "config", "versions", "host", "departures", "train_seconds", "split", "delta", "steps", "source"]
+    keys = ["label", "likelihood", "kernel", "iterations", "curve", "config", "versions", "host", "departures"]
+    keys += ["train_seconds", "split", "delta", "steps", "source"]
     odd = [(key, value) for key in keys for value in (None, "text", -1, [1], {"a": 1}, {"optimizer": 1, "step": [1]})]
-    paths = cells(Path("results"), splits=tuple(range(6)))
+    paths = cells(Path("results"), splits=tuple(range(8)))
     for (key, value), path in zip(odd, paths, strict=False):
         path.write_text(json.dumps({**json.loads(path.read_text()), key: value}))
     for key, path in zip(keys, reversed(paths), strict=False):
@@ -235,7 +236,7 @@ def test_a_method_without_likelihood_and_inducing_points_has_its_column_and_its_
     paths = cells(Path("results"))
     before = {row[0]: row for row in Tables(made(cli)).tables["part-uci-paper-rbf-uci-acc"]}
     record = json.loads(paths[0].read_text())
-    lacking = ("inducing", "delta", "steps")
+    lacking = ("likelihood", "kernel", "iterations", "inducing", "delta", "steps")
     other = {key: value for key, value in record.items() if key not in lacking}
     target = paths[0].parent.parent / "selu" / paths[0].name
     target.parent.mkdir()
