@@ -29,8 +29,10 @@ def load_tensorflow() -> None:
     """
     if "gpflow" in sys.modules:
         return
-    # TensorFlow Probability needs the older Keras; without this TensorFlow would load both.
-    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    if "tensorflow" not in sys.modules:
+        # TensorFlow Probability needs the older Keras; without this TensorFlow would load both. Set any later, it would
+        # break a process that has the newer one.
+        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3") == "3" and "tensorflow" not in sys.modules
     with _no_collections():
         with _stderr_led_aside() if quiet else contextlib.nullcontext():

@@ -135,7 +135,7 @@ def test_a_cell_is_computed_and_holds_everything(cli: Cli, tmp_path: Path) -> No
     path = tmp_path / "mine/uci/paper/rbf/waveform/softmax/split-01.json"
     cell = json.loads(path.read_text())
     assert [key for key in RESULT_FIELDS.split() if key not in cell] == []
-    assert (cell["split"], cell["iterations"], cell["method"], cell["d"]) == (1, 20, "GPCsm", 22)
+    assert (cell["split"], cell["iterations"], cell["label"], cell["d"]) == (1, 20, "GPCsm", 22)
     assert cell["departures"] == {"iterations": 20, "inducing": 8, "batch_size": 64}
     assert "NOT the preset's settings" in stdout
     assert cell["curve"]["step"][-1] == 20

@@ -26,7 +26,7 @@ FIELDS = [
     "acc_at_90", "acc_at_95", "per_class", "class_names",
 ]
 # fmt: on
-METHODS = {"step": "GPC-I", "probit": "GPC-II", "logit": "GPC-III", "softmax": "GPCsm"}
+LABELS = {"step": "GPC-I", "probit": "GPC-II", "logit": "GPC-III", "softmax": "GPCsm"}
 METRICS = ("acc", "nll", "brier", "ece", "elbo")
 # Every training is traced for a second or two, so each of these tries several options at once.
 ONE_KERNEL_PER_CLASS = (
@@ -58,7 +58,8 @@ def test_every_likelihood_trains(
     assert 0 <= result["acc"] <= 100
     assert 0 <= result["nll"] < 1.2 * math.log(classes)
     expected = {
-        "method": METHODS[likelihood],
+        "method": "svgp",
+        "label": LABELS[likelihood],
         "bound": "tilted" if likelihood == "softmax" else "gaussian",
         "delta_mode": None if likelihood == "softmax" else "optimal",
         "classes": classes,
