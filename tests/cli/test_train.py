@@ -45,7 +45,7 @@ def parameters(run_dir: Path) -> dict[str, np.ndarray]:
         return {name: arrays[name] for name in arrays.files}
 
 
-@pytest.mark.parametrize("likelihood", METHODS)
+@pytest.mark.parametrize("likelihood", LABELS)
 @pytest.mark.parametrize(
     ("table", "classes", "d"), [pytest.param("two", 2, 2, marks=pytest.mark.slow), pytest.param("three", 3, 5)]
 )
