@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -95,6 +96,8 @@ def digest_of_figures(record: Mapping[str, Any]) -> str:
 
 
 def _is_sound(record: Mapping[str, Any]) -> bool:
-    numbers = [record.get(key) for key in ("split", *METRICS)]
-    named = "dataset" in record and ("label" in record or "method" in record)
-    return named and all(isinstance(one, int | float) and one == one for one in numbers)
+    """Whether it is a result that a figure can rest on; a file may have been edited into anything."""
+    numbers, split = [record.get(metric) for metric in METRICS], record.get("split")
+    named = isinstance(record.get("dataset"), str) and isinstance(record.get("label") or record.get("method"), str)
+    right = all(isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one) for one in numbers)
+    return named and right and isinstance(split, int) and not isinstance(split, bool)
