@@ -63,6 +63,10 @@ class Ablation:
     def folder(self, results: Path) -> Path:
         return results / ABLATIONS_FOLDER / self.name
 
+    def evidence(self, results: Path) -> Evidence:
+        """The cells that are filed for it."""
+        return Evidence.read(self.folder(results), departing=True)
+
 
 def _both(*overrides: str) -> dict[str, tuple[str, ...]]:
     return dict.fromkeys(PRESETS, overrides)
@@ -171,9 +175,8 @@ def movement(
     )  # fmt: skip
 
 
-def movements(ablation: Ablation, source: Source, kernel: str, results: Path) -> list[Movement]:
+def movements(ablation: Ablation, source: Source, kernel: str, evidence: Evidence, flipped: Evidence) -> list[Movement]:
     """All figures that the filed cells of an ablation move."""
-    evidence, flipped = Evidence.read(results), Evidence.read(ablation.folder(results), departing=True)
     there = ablation.source(source)
     keys = [(name, label) for one, its_kernel, name, label in flipped.cells if (one, its_kernel) == (there, kernel)]
     found = [
@@ -191,7 +194,7 @@ def reason_for(claim: Claim, source: Source | None, evidence: Evidence, cache: d
     best: tuple[float, str] | None = None
     for ablation in ABLATIONS.values():
         if ablation.name not in cache:
-            cache[ablation.name] = Evidence.read(ablation.folder(evidence.base), departing=True)
+            cache[ablation.name] = ablation.evidence(evidence.base)
         moved = movement(
             ablation, source, claim.kernel, claim.sets, claim.label, claim.metric, evidence, cache[ablation.name]
         )

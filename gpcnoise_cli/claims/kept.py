@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 from gpcnoise_cli.claims.evidence import ABLATIONS_FOLDER, Evidence
-from gpcnoise_cli.claims.judge import Judged
-from gpcnoise_cli.claims.table import counts
 from gpcnoise_cli.files import write_text
 from gpcnoise_cli.grid.ledger import read_record
 
@@ -25,7 +22,7 @@ def cell_digests(results: Path) -> dict[str, str]:
     return found
 
 
-def write_kept(results: Path, judged: Sequence[Judged]) -> Path:
+def write_kept(results: Path) -> Path:
     """A line for each set and method: its splits with their digests."""
     groups: dict[str, dict[str, str]] = {}
     for path, digest in sorted(cell_digests(results).items()):
@@ -33,12 +30,12 @@ def write_kept(results: Path, judged: Sequence[Judged]) -> Path:
         groups.setdefault(folder, {})[name] = digest
     lines = [f"  {json.dumps(folder)}: {json.dumps(cells)}" for folder, cells in groups.items()]
     body = ",\n".join(lines)
-    write_text(results / NAME, f'{{\n "verdicts": {json.dumps(counts(judged))},\n "cells": {{\n{body}\n }}\n}}\n')
+    write_text(results / NAME, f'{{\n "cells": {{\n{body}\n }}\n}}\n')
     return results / NAME
 
 
 def changed_cells(results: Path) -> list[str]:
-    """One sentence for each cell that was deleted, edited or added since, and for verdicts that are not those kept."""
+    """One sentence for each cell that was deleted, edited or added since."""
     kept = read_record(results / NAME)
     groups = kept.get("cells") if kept is not None else None
     if not isinstance(groups, dict):

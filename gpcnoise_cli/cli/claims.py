@@ -98,7 +98,7 @@ def claims(
     if write:
         if kept != list(every) or verdicts or preset:
             raise UsageError("--write keeps the whole; give it without filters.")
-        path = write_kept(base, judge_all(base))
+        path = write_kept(base)
         say(f"wrote {path}.")
     judged = judge_all(base, presets, protocol, kept)
     shown = [one for one in judged if not verdicts or one.verdict.value in verdicts]
@@ -153,7 +153,7 @@ def ablate(
     Example: gpcnoise claims ablate ard --datasets thyroid --dry-run
     """
     from gpcnoise_cli.claims.ablations import ABLATIONS, check_likelihoods, get_ablation, movements
-    from gpcnoise_cli.claims.evidence import Source
+    from gpcnoise_cli.claims.evidence import Evidence, Source
     from gpcnoise_cli.claims.table import movements_table
     from gpcnoise_cli.cli.console import print_table
     from gpcnoise_cli.cli.reproduce import compute, print_plan
@@ -198,7 +198,7 @@ def ablate(
         print_plan(plan, ledger, estimator, workers, retry_failed, json)
         return
     code = compute(plan, ledger, estimator, workers, retry_failed)[1]
-    moved = movements(ablation, source, kernel, base)
+    moved = movements(ablation, source, kernel, Evidence.read(base), ablation.evidence(base))
     if json:
         emit_json(
             {

@@ -30,17 +30,19 @@ def claims_part(folder: Path) -> ClaimsPart | None:
     number = {name: count for name, count in counts(judged).items() if count}
     told = f"{len(judged)} claims: " + ", ".join(f"{count} {name}" for name, count in number.items()) + "."
     by_table = replace(view_table(counts_table(judged)), sortable=False)
-    return ClaimsPart(by_table, tuple(map(view_table, claims_tables(judged, in_full=True))), _ablations(folder), told)
+    return ClaimsPart(
+        by_table, tuple(map(view_table, claims_tables(judged, in_full=True))), _ablations(folder, evidence), told
+    )
 
 
-def _ablations(folder: Path) -> tuple[TableView, ...]:
+def _ablations(folder: Path, evidence: Evidence) -> tuple[TableView, ...]:
     views = []
     for ablation in ABLATIONS.values():
-        filed = Evidence.read(ablation.folder(folder), departing=True)
+        filed = ablation.evidence(folder)
         for preset in PRESETS:
             for protocol in PROTOCOLS:
                 for kernel in sorted({kernel for _, kernel, _, _ in filed.cells}):
-                    moved = movements(ablation, Source(preset, protocol), kernel, folder)
+                    moved = movements(ablation, Source(preset, protocol), kernel, evidence, filed)
                     if moved:
                         title = f"{ablation.reason}: {ablation.says} (preset {preset}, protocol {protocol}, {kernel})"
                         name = f"ablation-{ablation.name}-{preset}-{protocol}-{kernel.replace('+', '-')}"

@@ -9,7 +9,7 @@ import pytest
 
 from gpcnoise_cli.claims.ablations import ABLATIONS, Movement, check_likelihoods, movements
 from gpcnoise_cli.claims.claim import all_claims
-from gpcnoise_cli.claims.evidence import Source
+from gpcnoise_cli.claims.evidence import Evidence, Source
 from gpcnoise_cli.claims.judge import judge_all
 from gpcnoise_cli.errors import UsageError
 
@@ -39,7 +39,10 @@ def test_the_ablation_that_closes_most_of_the_gap_is_the_reason(uci_cells: Cells
     assert reason(results, name) == "kernel per class"
     uci_cells("thyroid", "GPC-II", nlls(0.030, 0.029), results=results / "ablations" / "ard", **flipped)
     assert reason(results, name) == "ARD"
-    (moved,) = [one for one in movements(ABLATIONS["ard"], FAST, "rbf", results) if one.metric == "nll"]
+    ard = ABLATIONS["ard"]
+    (moved,) = [
+        one for one in movements(ard, FAST, "rbf", Evidence.read(results), ard.evidence(results)) if one.metric == "nll"
+    ]
     assert (moved.splits, round(moved.before, 4), round(moved.after, 4)) == (2, 0.1205, 0.0295)
     assert moved.closed is not None
     assert moved.closed > 0.9

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from gpcnoise_cli.claims.check import problems_in
-from gpcnoise_cli.claims.judge import judge_all
 from gpcnoise_cli.claims.kept import NAME, write_kept
 from gpcnoise_cli.tables.files import write_tables
 from gpcnoise_cli.tables.uci import Request, uci_tables
@@ -28,7 +27,7 @@ def tree(tmp_path: Path, uci_cells: Cells) -> Path:
     uci_cells("magic", "GPC-II", [(99.9, 0.0031)])
     request = Request(("acc", "nll"), presets=("fast",), against=True)
     write_tables(results / "tables" / "fast", uci_tables(request, results).tables)
-    write_kept(results, judge_all(results))
+    write_kept(results)
     (tmp_path / "codecheck.yml").write_text(f"manifest:\n  - file: results/tables/fast\n    command: {COMMAND}\n")
     (tmp_path / "README.md").write_text("On magic GPC-II has nll 0.0031, published 0.0030; adult 85.50%.\n")
     assert problems(tmp_path) == []
@@ -67,7 +66,7 @@ def test_the_cells_of_an_ablation_are_kept_too(tree: Path, uci_cells: Cells) -> 
     results = tree / "results"
     (path,) = uci_cells("adult", "GPC-I", [(84.0, 0.5)], results=results / "ablations/ard", departures={"x": 1})
     assert any("ablations/ard/uci-fast/paper/rbf/adult/step/split-00.json" in one for one in problems(tree))
-    write_kept(results, judge_all(results))
+    write_kept(results)
     assert problems(tree) == []
     path.unlink()
     assert "the cell was deleted" in problems(tree)[0]
