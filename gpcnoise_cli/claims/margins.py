@@ -1,4 +1,6 @@
-"""How far a figure may be from the published one and still count as the same. Fixed before any result was seen.
+"""How far a figure may be from the published one and still count as the same; a function of the published one alone.
+
+They were fixed when split 0 of preset fast was all that there was, which decides nothing by itself.
 
 Accuracy: half a point. The paper's own three likelihoods of one family differ by up to about that on a set, and no one
 would choose between methods by less.
