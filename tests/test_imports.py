@@ -12,6 +12,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "gpcnoise_cli"
 FLOORS = """
     cli
     page doctor
+    claims
     bench
     tables
     figures

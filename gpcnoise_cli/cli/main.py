@@ -18,6 +18,7 @@ import typer
 from gpcnoise_cli import __version__
 from gpcnoise_cli.cli import (
     bench,
+    claims,
     config,
     data,
     doctor,
@@ -47,6 +48,7 @@ app.add_typer(data.app, name="data")
 app.command()(sweep.sweep)
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(tables.app, name="tables")
+app.add_typer(claims.app, name="claims")
 app.command()(plot.plot)
 app.command()(report.report)
 app.add_typer(bench.app, name="bench")

@@ -153,9 +153,12 @@ def uci(
     plan.refuse_other_settings(ledger.folder)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     if dry_run:
-        _print_plan(plan, ledger, estimator, workers, retry_failed, json)
+        print_plan(plan, ledger, estimator, workers, retry_failed, json)
         return
-    _compute(plan, ledger, estimator, workers, retry_failed, keep_probabilities, json, absent)
+    report, code = compute(plan, ledger, estimator, workers, retry_failed, keep_probabilities)
+    _print_results(plan, ledger, report, json, absent)
+    if code:
+        raise typer.Exit(code)
 
 
 def _refuse_coordinates(overrides: list[str]) -> None:
@@ -169,9 +172,10 @@ def _refuse_coordinates(overrides: list[str]) -> None:
             raise UsageError(f"{text!r}: give {_COORDINATES[key]} instead, so that the result is filed under its name.")
 
 
-def _print_plan(
+def print_plan(
     plan: Plan, ledger: Ledger, estimator: Estimator, workers: int | None, retry_failed: bool, json: bool
 ) -> None:
+    """What is done, what is left, and how long it will take."""
     from gpcnoise_cli.cli.campaign import describe_estimates, duration, number_of_workers
     from gpcnoise_cli.grid.ledger import State
     from gpcnoise_cli.methods.registry import variant_of
@@ -198,16 +202,15 @@ def _print_plan(
     )
 
 
-def _compute(
+def compute(
     plan: Plan,
     ledger: Ledger,
     estimator: Estimator,
     workers: int | None,
     retry_failed: bool,
-    keep_probabilities: bool,
-    json: bool,
-    absent: list[str],
-) -> None:
+    keep_probabilities: bool = False,
+) -> tuple[Report, int]:
+    """Compute what is left of a plan, with a display on stderr; what came of it, and the exit code."""
     from gpcnoise_cli.cli.campaign import exit_code, number_of_workers, run_campaign, tell_left_out
     from gpcnoise_cli.grid.campaign import Report
     from gpcnoise_cli.grid.ledger import State
@@ -221,10 +224,8 @@ def _compute(
     if to_do:
         number = number_of_workers(workers, len(to_do))
         report = run_campaign(to_do, ledger, number, estimator, keep_probabilities=keep_probabilities)
-    _print_results(plan, ledger, report, json, absent)
     code = exit_code(report, "run the same command again") or (1 if failed_before else 0)
-    if code:
-        raise typer.Exit(code)
+    return report, code
 
 
 def _print_results(plan: Plan, ledger: Ledger, report: Report, json: bool, absent: list[str]) -> None:

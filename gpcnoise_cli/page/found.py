@@ -19,7 +19,7 @@ from gpcnoise_cli.grid.ledger import FAILURE_ENDING, RESULT_ENDING, read_record
 from gpcnoise_cli.runs.run_folder import RunFolder
 
 # These have readers of their own.
-OTHER_PARTS = ("bench", "figures")
+OTHER_PARTS = ("ablations", "bench", "figures")
 PROTOCOLS = ("paper", "clean")
 _GRID_DEPTH = 5
 # What every table needs, and what not every method has.

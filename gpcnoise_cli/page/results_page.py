@@ -10,6 +10,7 @@ from typing import Any
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.repeat import repeat_cell
 from gpcnoise_cli.page.bench import BenchPart, read_bench
+from gpcnoise_cli.page.claims_part import ClaimsPart, claims_part
 from gpcnoise_cli.page.drawings import Spark, spark
 from gpcnoise_cli.page.found import Failure, FoundCell, find, is_number, tell
 from gpcnoise_cli.page.pictures import PictureGroup, read_pictures
@@ -74,6 +75,7 @@ class ResultsPage:
     pictures: tuple[PictureGroup, ...]
     left_out: tuple[str, ...]
     bench: tuple[BenchPart, ...]
+    claims: ClaimsPart | None
 
     trouble = ""
 
@@ -153,6 +155,7 @@ def results_page(folder: Path) -> ResultsPage:
         tuple(pictures),
         tuple(left_out),
         tuple(bench),
+        claims_part(folder),
     )
 
 

@@ -57,6 +57,11 @@ def published_labels(metric: str | None = None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(label for one in asked for _, label in published_figures(one, PAPER_KERNEL)))
 
 
+def published_rows() -> list[dict[str, str]]:
+    """The lines of `published.csv` as they are."""
+    return _rows("published.csv")
+
+
 @cache
 def leak_verdicts() -> dict[str, str]:
     """leak, weak or none, for each set."""

@@ -220,6 +220,24 @@ def test_a_cell_with_a_wrong_value_is_left_out_not_fatal(cli: Cli, cells: Cells)
     assert made(cli).count("it holds no usable") == len(wrong)
 
 
+def test_the_verdicts_on_the_claims_are_a_part_of_the_page(cli: Cli, cells: Cells) -> None:
+    paths = cells(Path("results"), splits=(0, 1, 2), datasets=("ringnorm", "waveform"))
+    cells(Path("results/ablations/ard"), splits=(0,), datasets=("waveform",), overrides=("kernel.ard=false",))
+    flipped = Path("results/ablations/ard/uci-ard-False")
+    flipped.rename(flipped.with_name("uci"))
+    page = made(cli)
+    tables = Tables(page).tables
+    counted = {row[0]: row for row in tables["claims-counts"]}
+    head = tables["claims-counts"][0]
+    assert "confirmed" in head
+    assert int(counted["all"][1]) == len(tables["claims-figures"]) + len(tables["claims-statements"]) - 2
+    acc = next(row for row in tables["claims-figures"] if row[:3] == ["ringnorm", "GPC-I", "acc"])
+    assert "confirmed" in acc
+    assert any("L_I > L_II > L_III" in row[0] for row in tables["claims-statements"])
+    assert len(tables["ablation-ard-paper-paper-rbf"]) == 1 + 2 * 4
+    assert len(tables["cell-table"]) == 1 + len(paths), "cells of an ablation stand with the claims"
+
+
 def test_what_is_only_told_may_be_anything(cli: Cli, cells: Cells) -> None:
     keys = ["label", "likelihood", "kernel", "iterations", "curve", "config", "versions", "host", "departures"]
     keys += ["train_seconds", "split", "delta", "steps", "source"]

@@ -1,0 +1,50 @@
+"""The verdicts on the paper's claims as a part of the page, with the ablations that give reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gpcnoise_cli.claims.ablations import ABLATIONS, movements
+from gpcnoise_cli.claims.evidence import Evidence, Source
+from gpcnoise_cli.claims.judge import judge_all
+from gpcnoise_cli.claims.table import claims_tables, counts, counts_table, movements_table
+from gpcnoise_cli.page.table_view import TableView, view_table
+from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
+
+
+@dataclass(frozen=True)
+class ClaimsPart:
+    counts: TableView
+    tables: tuple[TableView, ...]
+    ablations: tuple[TableView, ...]
+    told: str
+
+
+def claims_part(folder: Path) -> ClaimsPart | None:
+    """None where the folder has no cells of the benchmark in their usual place."""
+    evidence = Evidence.read(folder)
+    if not evidence:
+        return None
+    judged = judge_all(folder)
+    number = {name: count for name, count in counts(judged).items() if count}
+    told = f"{len(judged)} claims: " + ", ".join(f"{count} {name}" for name, count in number.items()) + "."
+    by_table = replace(view_table(counts_table(judged)), sortable=False)
+    return ClaimsPart(
+        by_table, tuple(map(view_table, claims_tables(judged, in_full=True))), _ablations(folder, evidence), told
+    )
+
+
+def _ablations(folder: Path, evidence: Evidence) -> tuple[TableView, ...]:
+    views = []
+    for ablation in ABLATIONS.values():
+        filed = ablation.evidence(folder)
+        for preset in PRESETS:
+            for protocol in PROTOCOLS:
+                for kernel in sorted({kernel for _, kernel, _, _ in filed.cells}):
+                    moved = movements(ablation, Source(preset, protocol), kernel, evidence, filed)
+                    if moved:
+                        title = f"{ablation.reason}: {ablation.says} (preset {preset}, protocol {protocol}, {kernel})"
+                        name = f"ablation-{ablation.name}-{preset}-{protocol}-{kernel.replace('+', '-')}"
+                        views.append(view_table(movements_table(moved, title), name=name))
+    return tuple(views)

@@ -1,0 +1,85 @@
+"""A reason is given only where filed cells flip something and close at least half of the gap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpcnoise_cli.claims.ablations import ABLATIONS, Movement, check_likelihoods, movements
+from gpcnoise_cli.claims.claim import all_claims
+from gpcnoise_cli.claims.evidence import Evidence, Source
+from gpcnoise_cli.claims.judge import judge_all
+from gpcnoise_cli.errors import UsageError
+
+Cells = Callable[..., list[Path]]
+FAST = Source("fast", "paper")
+
+
+def nlls(*values: float) -> list[tuple[float, float]]:
+    return [(99.0, value) for value in values]
+
+
+def reason(results: Path, name: str, protocol: str = "paper") -> str:
+    claim = next(claim for claim in all_claims() if claim.name == name)
+    (judged,) = judge_all(results, ["fast"], protocol, [claim])
+    return judged.reason
+
+
+def test_the_ablation_that_closes_most_of_the_gap_is_the_reason(uci_cells: Cells, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    name = "tab_UCI_nll/thyroid/GPC-II/nll"  # published: 0.0285
+    uci_cells("thyroid", "GPC-II", nlls(0.120, 0.121, 0.122))
+    assert reason(results, name) == "not known"
+    flipped = {"departures": {"kernel.ard": False}}
+    uci_cells("thyroid", "GPC-II", nlls(0.110), results=results / "ablations" / "steps", **flipped)
+    assert reason(results, name) == "not known"  # it closes too little
+    uci_cells("thyroid", "GPC-II", nlls(0.060, 0.061), results=results / "ablations" / "shared-kernel", **flipped)
+    assert reason(results, name) == "kernel per class"
+    uci_cells("thyroid", "GPC-II", nlls(0.030, 0.029), results=results / "ablations" / "ard", **flipped)
+    assert reason(results, name) == "ARD"
+    ard = ABLATIONS["ard"]
+    (moved,) = [
+        one for one in movements(ard, FAST, "rbf", Evidence.read(results), ard.evidence(results)) if one.metric == "nll"
+    ]
+    assert (moved.splits, round(moved.before, 4), round(moved.after, 4)) == (2, 0.1205, 0.0295)
+    assert moved.closed is not None
+    assert moved.closed > 0.9
+
+
+def test_the_grid_of_the_other_protocol_shows_what_the_row_number_does(uci_cells: Cells, tmp_path: Path) -> None:
+    results = tmp_path / "results"
+    uci_cells("magic", "GPC-II", nlls(0.30, 0.31, 0.32), protocol="clean")
+    name = "tab_UCI_nll/magic/GPC-II/nll"
+    assert reason(results, name, "clean") == "not known"
+    uci_cells("magic", "GPC-II", nlls(0.003, 0.003, 0.003))
+    assert reason(results, name, "clean") == "row number"
+
+
+def test_a_column_that_the_paper_copied_has_a_reason_of_its_own(uci_cells: Cells, tmp_path: Path) -> None:
+    uci_cells("magic", "Selu", [(99.7, 0.01), (99.8, 0.01), (99.75, 0.01)])
+    uci_cells("magic", "Selu", [(86.9, 0.3), (87.0, 0.3), (86.8, 0.3)], protocol="clean")
+    assert reason(tmp_path / "results", "tab_UCI_acc/magic/Selu/acc") == "copied column"
+
+
+def test_a_gap_of_nothing_cannot_be_closed() -> None:
+    assert Movement("ard", "adult", "GPC-I", "acc", 1, 85.0, 86.0, 85.0).closed is None
+    assert Movement("ard", "adult", "GPC-I", "acc", 1, 85.0, 86.0, None).closed is None
+    assert Movement("ard", "adult", "GPC-I", "acc", 1, 85.0, 84.0, 86.0).closed == -1.0
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+@pytest.mark.parametrize("preset", ["paper", "fast"])
+def test_every_ablation_is_a_grid_that_flips_something(name: str, preset: str) -> None:
+    ablation, source = ABLATIONS[name], Source(preset, "paper")
+    grid = ablation.grid(source, "rbf", (0,))
+    cells = grid.cells()
+    assert cells
+    assert bool(grid.departures()) != ablation.other_protocol
+    assert {cell.config.protocol for cell in cells} == {"clean" if ablation.other_protocol else "paper"}
+
+
+def test_softmax_has_no_prior_to_flip() -> None:
+    with pytest.raises(UsageError, match="softmax has no δ"):
+        check_likelihoods(ABLATIONS["delta-prior"], ("softmax",))
