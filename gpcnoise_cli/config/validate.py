@@ -120,6 +120,8 @@ def _check_likelihood(config: TrainConfig) -> None:
         raise UsageError(
             f"likelihood.bound must be {either(spec.bounds)} for {spec.name}, not {likelihood.bound!r}{hint}."
         )
+    if config.objective not in spec.objectives:
+        raise UsageError(f"objective must be {either(spec.objectives)} for {spec.name}, not {config.objective!r}.")
     if spec.noise_variance is None and likelihood.noise_variance is not None:
         raise UsageError(
             f"likelihood.noise_variance must be null for {spec.name}, whose noise is not Gaussian, not "

@@ -79,6 +79,15 @@ def _softmax(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions)
     )
 
 
+def _augmented(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.augmented import AugmentedLogit, AugmentedSoftmax
+
+    bound = options.bound or spec.bounds[0]
+    if num_classes == 2:
+        return AugmentedLogit(bound)
+    return AugmentedSoftmax(num_classes, bound, options.prediction_draws, options.seed)
+
+
 @dataclass(frozen=True)
 class LikelihoodSpec:
     """What is known of a likelihood before it is built."""
@@ -95,11 +104,22 @@ class LikelihoodSpec:
     has_delta: bool = False
     """Whether it carries the robustness parameter δ."""
     concave: bool = False
-    """Whether a point's term of the bound is concave in its means and falls with its variances."""
+    """Whether a point's term of the bound falls with its variances, and is concave in its means or made of terms that
+    are, so that natural steps need no care."""
     single_binary: bool = False
     """Whether two classes need a single latent function."""
+    of_paper: bool = False
+    """Whether it is one of the paper's own: these are what grids, figures and tables compare unless told otherwise."""
     binary_published: bool = True
     """Whether the paper prints its figures on binary sets."""
+    binary: bool = True
+    """Whether it is for two classes."""
+    multiclass: bool = True
+    """Whether it is for more than two."""
+    objectives: tuple[str, ...] = OBJECTIVES
+
+    def fits(self, num_classes: int) -> bool:
+        return self.binary if num_classes == 2 else self.multiclass
 
 
 _GAUSSIAN: dict[str, Any] = {
@@ -107,6 +127,7 @@ _GAUSSIAN: dict[str, Any] = {
     "build": _gaussian_noise,
     "has_delta": True,
     "single_binary": True,
+    "of_paper": True,
 }
 LIKELIHOODS: dict[str, LikelihoodSpec] = {
     spec.name: spec
@@ -125,7 +146,18 @@ LIKELIHOODS: dict[str, LikelihoodSpec] = {
             ("gumbel", "tilted"),
             _softmax,
             concave=True,
+            of_paper=True,
             binary_published=False,
+        ),
+        LikelihoodSpec(
+            "augmented",
+            "GPCaug",
+            "logit or logistic-softmax by augmentation (Galy-Fajou et al., 2020)",
+            ("mean-field", "collapsed"),
+            _augmented,
+            concave=True,
+            single_binary=True,
+            objectives=("elbo",),
         ),
     )
 }
@@ -136,6 +168,22 @@ def likelihood_spec(name: str) -> LikelihoodSpec:
     if name not in LIKELIHOODS:
         raise unknown_choice("likelihood", name, LIKELIHOODS)
     return LIKELIHOODS[name]
+
+
+def paper_likelihoods() -> tuple[str, ...]:
+    """The paper's own, in its order."""
+    return tuple(name for name, spec in LIKELIHOODS.items() if spec.of_paper)
+
+
+def check_fits(name: str, num_classes: int) -> None:
+    """Refuse a likelihood that is not for so many classes."""
+    spec = likelihood_spec(name)
+    if num_classes >= 2 and not spec.fits(num_classes):
+        others = [other.name for other in LIKELIHOODS.values() if other.fits(num_classes)]
+        kind = "two classes" if spec.binary else "more than two classes"
+        raise UsageError(
+            f"likelihood {name} is for {kind} only, and the labels have {num_classes}; use {' or '.join(others)}."
+        )
 
 
 def num_latent_functions(name: str, num_classes: int) -> int:
@@ -150,6 +198,11 @@ def build_likelihood(name: str, num_classes: int, **options: Any) -> ClassLikeli
         raise unknown_choice(f"bound of the {name} likelihood", told.bound, spec.bounds)
     if spec.noise_variance is None and told.noise_variance is not None:
         raise UsageError(f"the noise of the {name} likelihood is not Gaussian, so it takes no noise variance; omit it.")
+    if told.objective not in spec.objectives:
+        raise UsageError(
+            f"objective {told.objective!r} is not offered with likelihood {name}; use {' or '.join(spec.objectives)}."
+        )
+    check_fits(name, num_classes)
     likelihood = spec.build(spec, num_classes, told)
     likelihood.concave = spec.concave and told.objective == "elbo"
     return likelihood
