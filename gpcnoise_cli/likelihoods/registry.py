@@ -88,6 +88,24 @@ def _augmented(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOption
     return AugmentedSoftmax(num_classes, bound, options.prediction_draws, options.seed)
 
 
+def _probit_quadrature(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.quadrature import ProbitQuadrature
+
+    return ProbitQuadrature(options.quadrature_points)
+
+
+def _logit_quadrature(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.quadrature import LogitQuadrature
+
+    return LogitQuadrature(options.quadrature_points)
+
+
+def _softmax_sampled(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.quadrature import SoftmaxSampled
+
+    return SoftmaxSampled(num_classes, options.prediction_draws, options.seed)
+
+
 @dataclass(frozen=True)
 class LikelihoodSpec:
     """What is known of a likelihood before it is built."""
@@ -129,6 +147,12 @@ _GAUSSIAN: dict[str, Any] = {
     "single_binary": True,
     "of_paper": True,
 }
+_BINARY_REFERENCE: dict[str, Any] = {
+    "concave": True,
+    "single_binary": True,
+    "multiclass": False,
+    "objectives": ("elbo",),
+}
 LIKELIHOODS: dict[str, LikelihoodSpec] = {
     spec.name: spec
     for spec in (
@@ -157,6 +181,32 @@ LIKELIHOODS: dict[str, LikelihoodSpec] = {
             _augmented,
             concave=True,
             single_binary=True,
+            objectives=("elbo",),
+        ),
+        LikelihoodSpec(
+            "probit_quadrature",
+            "SVGP-probit",
+            "probit by quadrature, two classes (Hensman et al., 2015)",
+            ("quadrature",),
+            _probit_quadrature,
+            **_BINARY_REFERENCE,
+        ),
+        LikelihoodSpec(
+            "logit_quadrature",
+            "SVGP-logit",
+            "logit by quadrature, two classes (Hensman et al., 2015)",
+            ("quadrature",),
+            _logit_quadrature,
+            **_BINARY_REFERENCE,
+        ),
+        LikelihoodSpec(
+            "softmax_sampled",
+            "SVGP-softmax",
+            "softmax at fixed draws, more than two classes",
+            ("sampled",),
+            _softmax_sampled,
+            concave=True,
+            binary=False,
             objectives=("elbo",),
         ),
     )
