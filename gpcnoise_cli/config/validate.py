@@ -54,6 +54,7 @@ _NUMBERS = (
     _at_least("likelihood.noise_variance", 0, 1.0),
     _between("likelihood.quadrature_points", 2, 200, 20),
     _at_least("likelihood.prediction_draws", 1, 1000),
+    _positive("likelihood.alpha_epsilon", 0.01),
     _positive("kernel.lengthscale", 1.0),
     _positive("kernel.variance", 5.0),
     _at_least("kernel.few_classes", 0, 10),

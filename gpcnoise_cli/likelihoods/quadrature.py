@@ -2,8 +2,8 @@
 
 This is what users of GPflow and GPyTorch run: probit or logit for two classes with one latent function, by
 Gauss–Hermite nodes, and the softmax for more classes, by sampling. The probit is Φ itself; GPflow's is squeezed into
-[0.001, 0.999], which keeps its nll below 6.9 and makes every one a little different. The draws of the softmax are nodes that are the
-same for all rows and steps (`symmetric_nodes`), so that training is repeatable.
+[0.001, 0.999], which keeps its nll below 6.9 and makes every one a little different. The draws of the softmax are nodes
+that are the same for all rows and steps (`symmetric_nodes`), so that training is repeatable.
 
 With g the logarithm of p(y|·) along the nodes f_k = μ + √ν x_k, ∂/∂μ = E[g′], and for ν there are two forms that agree
 under the integral: ½ E[g′ x]/√ν, which divides by √ν, and ½ E[g″] (Price's theorem), which at large ν sees only the

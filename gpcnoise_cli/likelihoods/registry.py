@@ -21,6 +21,7 @@ DELTA_MODES = ("free", "fixed", "optimal")
 DELTA_PRIORS = ("none", "beta")
 DEFAULT_QUADRATURE_POINTS = 20
 DEFAULT_PREDICTION_DRAWS = 1000
+DEFAULT_ALPHA_EPSILON = 0.01
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class LikelihoodOptions:
     delta_prior: str = "none"
     quadrature_points: int = DEFAULT_QUADRATURE_POINTS
     prediction_draws: int = DEFAULT_PREDICTION_DRAWS
+    alpha_epsilon: float = DEFAULT_ALPHA_EPSILON
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -104,6 +106,12 @@ def _softmax_sampled(spec: LikelihoodSpec, num_classes: int, options: Likelihood
     from gpcnoise_cli.likelihoods.quadrature import SoftmaxSampled
 
     return SoftmaxSampled(num_classes, options.prediction_draws, options.seed)
+
+
+def _dirichlet(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.dirichlet import DirichletLikelihood
+
+    return DirichletLikelihood(num_classes, options.alpha_epsilon, options.prediction_draws, options.seed)
 
 
 @dataclass(frozen=True)
@@ -207,6 +215,15 @@ LIKELIHOODS: dict[str, LikelihoodSpec] = {
             _softmax_sampled,
             concave=True,
             binary=False,
+            objectives=("elbo",),
+        ),
+        LikelihoodSpec(
+            "dirichlet",
+            "GPD",
+            "regression on transformed labels (Milios et al., 2018)",
+            ("regression",),
+            _dirichlet,
+            concave=True,
             objectives=("elbo",),
         ),
     )
