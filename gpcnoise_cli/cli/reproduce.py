@@ -16,7 +16,7 @@ from gpcnoise_cli.config.groups import choices
 from gpcnoise_cli.config.options import OPTIONS
 from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
 
 if TYPE_CHECKING:
     from gpcnoise_cli.grid.campaign import Report
@@ -71,7 +71,9 @@ def uci(
     likelihoods: Annotated[
         str | None,
         _option(
-            "--likelihoods", help=f"Of {', '.join(LIKELIHOODS)}. Default: all.", autocompletion=_choices("likelihood")
+            "--likelihoods",
+            help=f"Of {', '.join(LIKELIHOODS)}. Default: {', '.join(paper_likelihoods())}.",
+            autocompletion=_choices("likelihood"),
         ),
     ] = None,
     methods: Annotated[
@@ -117,7 +119,7 @@ def uci(
     _refuse_coordinates(settings)
     asked = parse_names(datasets) if datasets is not None else UCI_NAMES
     check_sets(asked)
-    chosen = parse_names(likelihoods) if likelihoods is not None else tuple(LIKELIHOODS)
+    chosen = parse_names(likelihoods) if likelihoods is not None else paper_likelihoods()
     for name in chosen:
         likelihood_spec(name)
     compared = parse_names(methods)

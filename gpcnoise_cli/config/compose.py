@@ -34,9 +34,21 @@ def compose(overrides: Sequence[str] = ()) -> TrainConfig:
     _register()
     try:
         with hydra.initialize_config_dir(config_dir=str(conf_dir()), version_base="1.3"):
-            return _settled(hydra.compose("train", overrides=list(overrides)))
+            config = _settled(hydra.compose("train", overrides=list(overrides)))
     except (HydraException, OmegaConfBaseException) as error:
         raise UsageError(f"the configuration cannot be composed: {_first_line(error)}.") from error
+    _check_optimizer(config, overrides)
+    return config
+
+
+def _check_optimizer(config: TrainConfig, overrides: Sequence[str]) -> None:
+    """A preset may prescribe the optimizer of one likelihood, which beats the group: say so rather than ignore it."""
+    asked = dict(text.partition("=")[::2] for text in overrides).get("optimizer")
+    if asked is not None and asked != config.optimizer.name:
+        raise UsageError(
+            f"preset {config.preset} trains likelihood {config.likelihood.name} by {config.optimizer.name}, with "
+            f"settings of its own, not by {asked}; choose another preset, or omit it."
+        )
 
 
 @cache

@@ -39,9 +39,10 @@ class MethodConfig:
 class LikelihoodConfig:
     name: str = MISSING
     noise_variance: float | None = None  # the paper's a; None for softmax
-    bound: str = "gaussian"  # softmax: gumbel | tilted
+    bound: str = "gaussian"  # softmax: gumbel | tilted; augmented: mean-field | collapsed
     quadrature_points: int = 20  # nodes of the quadrature for S
     prediction_draws: int = 1000  # softmax predictions
+    alpha_epsilon: float = 0.01  # dirichlet: what each class has without a label
 
 
 @dataclass

@@ -54,6 +54,7 @@ _NUMBERS = (
     _at_least("likelihood.noise_variance", 0, 1.0),
     _between("likelihood.quadrature_points", 2, 200, 20),
     _at_least("likelihood.prediction_draws", 1, 1000),
+    _positive("likelihood.alpha_epsilon", 0.01),
     _positive("kernel.lengthscale", 1.0),
     _positive("kernel.variance", 5.0),
     _at_least("kernel.few_classes", 0, 10),
@@ -120,6 +121,8 @@ def _check_likelihood(config: TrainConfig) -> None:
         raise UsageError(
             f"likelihood.bound must be {either(spec.bounds)} for {spec.name}, not {likelihood.bound!r}{hint}."
         )
+    if config.objective not in spec.objectives:
+        raise UsageError(f"objective must be {either(spec.objectives)} for {spec.name}, not {config.objective!r}.")
     if spec.noise_variance is None and likelihood.noise_variance is not None:
         raise UsageError(
             f"likelihood.noise_variance must be null for {spec.name}, whose noise is not Gaussian, not "

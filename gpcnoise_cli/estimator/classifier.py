@@ -45,6 +45,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     likelihood : {"softmax", "step", "probit", "logit"}, default="softmax"
+        Or one of other authors: "augmented", "probit_quadrature", "logit_quadrature", "softmax_sampled", "dirichlet".
     kernel : {"rbf", "matern32", "matern52", "matern52+rbf"}, default="rbf"
     method : {"svgp", "selu"}, default="svgp"
         What is trained: the sparse variational GP, or another method of the registry, which takes of the parameters
@@ -62,7 +63,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     delta : {"free", "fixed", "optimal"}, optional
         How δ, the part of wrong labels, is found; the softmax has none.
     bound : {"tilted", "gumbel"}, optional
-        The bound of the softmax likelihood.
+        The bound of the softmax likelihood; of "augmented": "collapsed" or "mean-field".
     objective : {"elbo", "predictive"}, optional
         What training maximises: a bound on the evidence, or the log density of the labels, which is no such bound.
     precision : {"mixed", "float64", "float32"}, default="mixed"

@@ -14,7 +14,7 @@ from gpcnoise_cli.data.registry import get_spec
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, holds, names, number
 from gpcnoise_cli.figures.style import GREY, METHOD_LOOKS, PAGE, in_thousands, label_axes, method_name, new_figure
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, paper_likelihoods
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +32,7 @@ class AirlineSettings(Settings):
 
     iterations: int = number(20_000, "Adam iterations (the paper: 100,000).")
     inducing: int = number(200, "Inducing points.", short="-m")
-    methods: tuple[str, ...] = names(LIKELIHOODS, "Likelihoods", LIKELIHOODS, "likelihood")
+    methods: tuple[str, ...] = names(paper_likelihoods(), "Likelihoods", LIKELIHOODS, "likelihood")
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,13 @@ import numpy as np
 
 from gpcnoise_cli.figures.experiment import Experiment, Row, Settings
 from gpcnoise_cli.figures.style import BLACK, BLUE, GREY, new_figure
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, LikelihoodSpec, build_likelihood, num_latent_functions
+from gpcnoise_cli.likelihoods.registry import (
+    LIKELIHOODS,
+    LikelihoodSpec,
+    build_likelihood,
+    num_latent_functions,
+    paper_likelihoods,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,7 +97,7 @@ def compute(settings: Settings, runs: Runs) -> CapabilitiesResult:
     from gpcnoise_cli.runtime import load_tensorflow
 
     load_tensorflow()
-    names = tuple(LIKELIHOODS)
+    names = paper_likelihoods()
     ours = {
         name: "".join(kind for kind, classes in ((BINARY, 2), (MULTI, 3)) if works(name, classes)) for name in names
     }

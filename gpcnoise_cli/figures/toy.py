@@ -19,7 +19,7 @@ from gpcnoise_cli.data.folder import absent
 from gpcnoise_cli.data.registry import get_spec
 from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, holds, number, present
 from gpcnoise_cli.figures.style import BLACK, CLASS_COLOURS, CLASS_MARKERS, PAGE, label_axes, method_name, new_figure
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.likelihoods.registry import paper_likelihoods
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -132,7 +132,7 @@ def compute(settings: ToySettings, runs: Runs) -> ToyResult:
     done = [
         runs.train(toy_overrides(name, method, settings.iterations, settings.inducing))
         for name in sets
-        for method in LIKELIHOODS
+        for method in paper_likelihoods()
     ]
     return ToyResult(tuple(_panel(run) for run in done), missing)
 

@@ -52,6 +52,8 @@ def digest_of(config: TrainConfig) -> str:
     settings = settings_of(config)
     if config.method.name == SVGP:  # results were filed before there was another method
         del settings["method.name"]
+    if config.likelihood.name != "dirichlet":  # no other reads it, and results were filed before it was there
+        del settings["likelihood.alpha_epsilon"]
     text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -108,7 +108,8 @@ class Grid:
 
     def _has(self, column: Column, dataset: str) -> bool:
         if column.key == "likelihood":
-            return self.all_likelihoods or applies(column.name, dataset)
+            wanted = self.all_likelihoods or applies(column.name, dataset)
+            return wanted and can_learn(column.name, dataset)
         from gpcnoise_cli.methods.registry import METHODS
 
         spec = METHODS[column.name]
@@ -116,8 +117,13 @@ class Grid:
 
 
 def applies(likelihood: str, dataset: str) -> bool:
-    """Whether the paper has a figure for the pair: its softmax is for more than two classes."""
+    """Whether the pair has a place in the paper's tables: its softmax is for more than two classes."""
     return likelihood_spec(likelihood).binary_published or get_spec(dataset).num_classes != 2
+
+
+def can_learn(likelihood: str, dataset: str) -> bool:
+    """Whether the likelihood is for as many classes as the set has."""
+    return likelihood_spec(likelihood).fits(get_spec(dataset).num_classes or 2)
 
 
 def folder_name(preset: str, departures: Mapping[str, Any]) -> str:

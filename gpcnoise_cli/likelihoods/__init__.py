@@ -1,4 +1,4 @@
-"""Likelihoods: the unified Gaussian-noise family (step, probit, logit) and the softmax, as GPflow likelihoods.
+"""Likelihoods: the unified Gaussian-noise family (step, probit, logit), the softmax, and those of other authors.
 
 Only the registry is imported here; the classes pull in TensorFlow and are imported when one is built.
 """
@@ -12,8 +12,10 @@ from gpcnoise_cli.likelihoods.registry import (
     OBJECTIVES,
     LikelihoodSpec,
     build_likelihood,
+    check_fits,
     likelihood_spec,
     num_latent_functions,
+    paper_likelihoods,
 )
 
 __all__ = [
@@ -25,6 +27,8 @@ __all__ = [
     "OBJECTIVES",
     "LikelihoodSpec",
     "build_likelihood",
+    "check_fits",
     "likelihood_spec",
     "num_latent_functions",
+    "paper_likelihoods",
 ]

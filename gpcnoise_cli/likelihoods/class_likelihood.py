@@ -18,7 +18,7 @@ from gpflow.base import MeanAndVariance, TensorType
 from gpflow.likelihoods import Likelihood
 
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, with_known_gradients
+from gpcnoise_cli.likelihoods.numerics import Array, ValueAndGradients, with_known_gradients
 from gpcnoise_cli.likelihoods.registry import OBJECTIVES
 
 
@@ -43,6 +43,9 @@ class ClassLikelihood(Likelihood, abc.ABC):
         self.num_classes = num_classes
         self.num_latent = num_latent
         self.objective = objective
+
+    def prepare(self, counts: Array) -> None:
+        """Told before training how many training rows each class has, [C]."""
 
     @abc.abstractmethod
     def _expectation_and_gradients(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:

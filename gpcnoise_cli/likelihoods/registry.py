@@ -21,6 +21,7 @@ DELTA_MODES = ("free", "fixed", "optimal")
 DELTA_PRIORS = ("none", "beta")
 DEFAULT_QUADRATURE_POINTS = 20
 DEFAULT_PREDICTION_DRAWS = 1000
+DEFAULT_ALPHA_EPSILON = 0.01
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class LikelihoodOptions:
     delta_prior: str = "none"
     quadrature_points: int = DEFAULT_QUADRATURE_POINTS
     prediction_draws: int = DEFAULT_PREDICTION_DRAWS
+    alpha_epsilon: float = DEFAULT_ALPHA_EPSILON
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -79,6 +81,39 @@ def _softmax(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions)
     )
 
 
+def _augmented(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.augmented import AugmentedLogit, AugmentedSoftmax
+
+    bound = options.bound or spec.bounds[0]
+    if num_classes == 2:
+        return AugmentedLogit(bound)
+    return AugmentedSoftmax(num_classes, bound, options.prediction_draws, options.seed)
+
+
+def _probit_quadrature(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.quadrature import ProbitQuadrature
+
+    return ProbitQuadrature(options.quadrature_points)
+
+
+def _logit_quadrature(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.quadrature import LogitQuadrature
+
+    return LogitQuadrature(options.quadrature_points)
+
+
+def _softmax_sampled(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.quadrature import SoftmaxSampled
+
+    return SoftmaxSampled(num_classes, options.prediction_draws, options.seed)
+
+
+def _dirichlet(spec: LikelihoodSpec, num_classes: int, options: LikelihoodOptions) -> ClassLikelihood:
+    from gpcnoise_cli.likelihoods.dirichlet import DirichletLikelihood
+
+    return DirichletLikelihood(num_classes, options.alpha_epsilon, options.prediction_draws, options.seed)
+
+
 @dataclass(frozen=True)
 class LikelihoodSpec:
     """What is known of a likelihood before it is built."""
@@ -95,11 +130,22 @@ class LikelihoodSpec:
     has_delta: bool = False
     """Whether it carries the robustness parameter δ."""
     concave: bool = False
-    """Whether a point's term of the bound is concave in its means and falls with its variances."""
+    """Whether a point's term of the bound falls with its variances, and is concave in its means or made of terms that
+    are, so that natural steps need no care."""
     single_binary: bool = False
     """Whether two classes need a single latent function."""
+    of_paper: bool = False
+    """Whether it is one of the paper's own: these are what grids, figures and tables compare unless told otherwise."""
     binary_published: bool = True
     """Whether the paper prints its figures on binary sets."""
+    binary: bool = True
+    """Whether it is for two classes."""
+    multiclass: bool = True
+    """Whether it is for more than two."""
+    objectives: tuple[str, ...] = OBJECTIVES
+
+    def fits(self, num_classes: int) -> bool:
+        return self.binary if num_classes == 2 else self.multiclass
 
 
 _GAUSSIAN: dict[str, Any] = {
@@ -107,6 +153,13 @@ _GAUSSIAN: dict[str, Any] = {
     "build": _gaussian_noise,
     "has_delta": True,
     "single_binary": True,
+    "of_paper": True,
+}
+_BINARY_REFERENCE: dict[str, Any] = {
+    "concave": True,
+    "single_binary": True,
+    "multiclass": False,
+    "objectives": ("elbo",),
 }
 LIKELIHOODS: dict[str, LikelihoodSpec] = {
     spec.name: spec
@@ -125,7 +178,53 @@ LIKELIHOODS: dict[str, LikelihoodSpec] = {
             ("gumbel", "tilted"),
             _softmax,
             concave=True,
+            of_paper=True,
             binary_published=False,
+        ),
+        LikelihoodSpec(
+            "augmented",
+            "GPCaug",
+            "logit or logistic-softmax by augmentation (Galy-Fajou et al., 2020)",
+            ("mean-field", "collapsed"),
+            _augmented,
+            concave=True,
+            single_binary=True,
+            objectives=("elbo",),
+        ),
+        LikelihoodSpec(
+            "probit_quadrature",
+            "SVGP-probit",
+            "probit by quadrature, two classes (Hensman et al., 2015)",
+            ("quadrature",),
+            _probit_quadrature,
+            **_BINARY_REFERENCE,
+        ),
+        LikelihoodSpec(
+            "logit_quadrature",
+            "SVGP-logit",
+            "logit by quadrature, two classes (Hensman et al., 2015)",
+            ("quadrature",),
+            _logit_quadrature,
+            **_BINARY_REFERENCE,
+        ),
+        LikelihoodSpec(
+            "softmax_sampled",
+            "SVGP-softmax",
+            "softmax at fixed draws, more than two classes",
+            ("sampled",),
+            _softmax_sampled,
+            concave=True,
+            binary=False,
+            objectives=("elbo",),
+        ),
+        LikelihoodSpec(
+            "dirichlet",
+            "GPD",
+            "regression on transformed labels (Milios et al., 2018)",
+            ("regression",),
+            _dirichlet,
+            concave=True,
+            objectives=("elbo",),
         ),
     )
 }
@@ -136,6 +235,22 @@ def likelihood_spec(name: str) -> LikelihoodSpec:
     if name not in LIKELIHOODS:
         raise unknown_choice("likelihood", name, LIKELIHOODS)
     return LIKELIHOODS[name]
+
+
+def paper_likelihoods() -> tuple[str, ...]:
+    """The paper's own, in its order."""
+    return tuple(name for name, spec in LIKELIHOODS.items() if spec.of_paper)
+
+
+def check_fits(name: str, num_classes: int) -> None:
+    """Refuse a likelihood that is not for so many classes."""
+    spec = likelihood_spec(name)
+    if num_classes >= 2 and not spec.fits(num_classes):
+        others = [other.name for other in LIKELIHOODS.values() if other.fits(num_classes)]
+        kind = "two classes" if spec.binary else "more than two classes"
+        raise UsageError(
+            f"likelihood {name} is for {kind} only, and the labels have {num_classes}; use {' or '.join(others)}."
+        )
 
 
 def num_latent_functions(name: str, num_classes: int) -> int:
@@ -150,6 +265,11 @@ def build_likelihood(name: str, num_classes: int, **options: Any) -> ClassLikeli
         raise unknown_choice(f"bound of the {name} likelihood", told.bound, spec.bounds)
     if spec.noise_variance is None and told.noise_variance is not None:
         raise UsageError(f"the noise of the {name} likelihood is not Gaussian, so it takes no noise variance; omit it.")
+    if told.objective not in spec.objectives:
+        raise UsageError(
+            f"objective {told.objective!r} is not offered with likelihood {name}; use {' or '.join(spec.objectives)}."
+        )
+    check_fits(name, num_classes)
     likelihood = spec.build(spec, num_classes, told)
     likelihood.concave = spec.concave and told.objective == "elbo"
     return likelihood

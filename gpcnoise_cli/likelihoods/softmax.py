@@ -15,14 +15,11 @@ from check_shapes import inherit_check_shapes
 from gpflow.base import TensorType
 
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.likelihoods.averaged_softmax import averaged_softmax, normal_draws, symmetric_nodes
+from gpcnoise_cli.likelihoods.averaged_softmax import averaged_softmax, mean_softmax, normal_draws, symmetric_nodes
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
-from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, floored_variance
+from gpcnoise_cli.likelihoods.numerics import ValueAndGradients
 from gpcnoise_cli.likelihoods.registry import DEFAULT_PREDICTION_DRAWS, LIKELIHOODS
 from gpcnoise_cli.likelihoods.tilted_bound import tilted_bound
-
-DRAWS_PER_BLOCK = 64
-"""Draws held at once in prediction, so that its memory is this times the size of `Fmu`."""
 
 
 class SoftmaxLikelihood(ClassLikelihood):
@@ -74,14 +71,8 @@ class SoftmaxLikelihood(ClassLikelihood):
         return tf.nn.softmax(F)
 
     def _predictive_probabilities(self, Fmu: tf.Tensor, Fvar: tf.Tensor) -> tf.Tensor:
-        scale = tf.sqrt(floored_variance(Fvar))
         draws = normal_draws(self.prediction_draws, self.num_classes, self.seed)
-        total = tf.zeros_like(Fmu)
-        for start in range(0, len(draws), DRAWS_PER_BLOCK):
-            block = tf.constant(draws[start : start + DRAWS_PER_BLOCK], Fmu.dtype)
-            F = Fmu[..., None, :] + scale[..., None, :] * block
-            total += tf.reduce_sum(tf.nn.softmax(F), axis=-2)
-        return total / len(draws)
+        return mean_softmax(Fmu, Fvar, draws)
 
 
 def gumbel_bound(Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:

@@ -117,6 +117,7 @@ class SVGP:
         with precision_context(config.runtime.precision):
             if earlier is None:
                 model = build_model(config, split.X_train, split.num_classes)
+                model.likelihood.prepare(np.bincount(split.y_train, minlength=split.num_classes))
             else:
                 model = _filled(config, earlier, split.d, split.num_classes, split.n_train)
         return SVGPFit(config, model, split)

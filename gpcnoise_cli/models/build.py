@@ -36,6 +36,7 @@ def assemble(
         delta_prior=config.delta.prior,
         quadrature_points=options.quadrature_points,
         prediction_draws=options.prediction_draws,
+        alpha_epsilon=options.alpha_epsilon,
         seed=config.seed,
     )
     d = Z.shape[1]

@@ -18,7 +18,7 @@ from gpcnoise_cli.page.table_view import TableView, view_table, with_first
 from gpcnoise_cli.page.uci_parts import MARKS, SETS, Part, Section, comparisons_of, parts_of
 from gpcnoise_cli.tables.measured import label_of
 from gpcnoise_cli.tables.table import NOT_COMPUTED, figure, optional_figure, table_of
-from gpcnoise_cli.tables.uci_figures import own_methods
+from gpcnoise_cli.tables.uci_figures import labelled_likelihoods
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class CellLine:
     @property
     def likelihood(self) -> str:
         """Named beside the label where it says more than that: other methods have none."""
-        return str(self.record.get("likelihood", "")) if self.label in own_methods() else ""
+        return str(self.record.get("likelihood", "")) if self.label in labelled_likelihoods() else ""
 
     def number(self, key: str, digits: int) -> str:
         value = self.record.get(key)

@@ -19,7 +19,7 @@ from gpcnoise_cli.page.drawings import Drawing, curve_drawing, reliability_drawi
 from gpcnoise_cli.page.found import is_number, tell
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.tables.measured import label_of
-from gpcnoise_cli.tables.uci_figures import own_methods
+from gpcnoise_cli.tables.uci_figures import labelled_likelihoods
 
 # More classes than these make no table that can be read; the worst pairs are named instead.
 MOST_CLASSES = 30
@@ -92,7 +92,7 @@ def run_page(run_dir: Path) -> RunPage:
     record = record or {}
     label = label_of(record) if record else config.likelihood.name
     # Another method than the sparse Gaussian process has neither a likelihood nor a kernel.
-    ours = not record or label in own_methods()
+    ours = not record or label in labelled_likelihoods()
     what = [f"{label} ({config.likelihood.name})", f", {config.kernel.name} kernel"] if ours else [label, ""]
     return RunPage(
         name=run_dir.resolve().name,

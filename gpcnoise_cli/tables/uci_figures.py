@@ -1,7 +1,7 @@
 """Which methods a UCI table has columns for, and the figure of each on a set.
 
 The columns follow from three things: the published tables, the registry of likelihoods, and the labels in the records.
-The paper's own methods (those of a registered likelihood) are measured here; another author's method shows the measured
+The paper's own methods (those of its likelihoods) are measured here; another author's method shows the measured
 figure where there is one, else the published one, marked as such. A label that the paper does not know has a column as
 soon as it is measured; it never keeps the others out of averages and ranks.
 """
@@ -28,7 +28,12 @@ Content = Figure | str  # a figure, or why there is none
 
 
 def own_methods() -> dict[str, LikelihoodSpec]:
-    """The likelihoods by the label that tables have for them."""
+    """The paper's likelihoods by the label that tables have for them."""
+    return {label: spec for label, spec in labelled_likelihoods().items() if spec.of_paper}
+
+
+def labelled_likelihoods() -> dict[str, LikelihoodSpec]:
+    """All likelihoods by their label, other authors' too."""
     return {spec.label: spec for spec in LIKELIHOODS.values()}
 
 
@@ -50,7 +55,7 @@ def labels_beside(metric: str | None, measured: Measured) -> tuple[str, ...]:
 
 def _in_order(labels: Iterable[str]) -> tuple[str, ...]:
     """The paper's order, then that of the registry, then that of the alphabet."""
-    known = [*published_labels(), *own_methods()]
+    known = [*published_labels(), *labelled_likelihoods()]
     return tuple(sorted(labels, key=lambda label: (known.index(label) if label in known else len(known), label)))
 
 
@@ -64,7 +69,9 @@ def content(metric: str, measured: Measured, one: PublishedSet, label: str) -> C
     published = published_figures(metric, PAPER_KERNEL).get((one.name, label))
     if published is not None:
         return Figure(published, None, PAPER_SPLITS, published=True)
-    return NOT_COMPUTED if label in measured.labels(metric) else NOT_APPLICABLE
+    other = labelled_likelihoods().get(label)
+    fits = other is None or other.fits(one.classes)
+    return NOT_COMPUTED if fits and label in measured.labels(metric) else NOT_APPLICABLE
 
 
 def sets_of_kind(binary: bool) -> list[PublishedSet]:

@@ -131,3 +131,15 @@ def test_a_damaged_configuration_is_one_sentence(text: str) -> None:
     with pytest.raises(UsageError) as caught:
         from_yaml(text, origin="run/config.yaml")
     assert "\n" not in str(caught.value)
+
+
+def test_an_optimizer_that_the_preset_prescribes_is_not_replaced_in_silence() -> None:
+    assert compose(["preset=paper", "likelihood=augmented"]).optimizer.inducing_rate_factor == 0
+    assert compose(["preset=fast", "likelihood=augmented", "optimizer=adam"]).optimizer.name == "adam"
+    with pytest.raises(UsageError, match=r"preset paper trains likelihood augmented by natgrad, .* not by adam"):
+        compose(["preset=paper", "likelihood=augmented", "optimizer=adam"])
+
+
+def test_an_objective_that_a_likelihood_does_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="objective must be elbo for dirichlet, not 'predictive'"):
+        compose(["likelihood=dirichlet", "objective=predictive"])

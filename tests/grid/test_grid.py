@@ -34,6 +34,28 @@ def test_softmax_is_left_out_on_binary_sets_unless_asked_for() -> None:
     assert "paper/rbf/twonorm/softmax/split-00" in [c.name for c in grid(all_likelihoods=True).cells()]
 
 
+def test_a_likelihood_for_another_number_of_classes_is_left_out_even_if_all_are_asked_for() -> None:
+    for everything in (False, True):
+        names = {
+            cell.name.removeprefix("paper/rbf/").removesuffix("/split-00")
+            for cell in Grid(
+                "fast",
+                "paper",
+                "rbf",
+                ("waveform", "ringnorm"),
+                ("augmented", "probit_quadrature", "softmax_sampled"),
+                (0,),
+                all_likelihoods=everything,
+            ).cells()
+        }
+        assert names == {
+            "waveform/augmented",
+            "ringnorm/augmented",
+            "ringnorm/probit_quadrature",
+            "waveform/softmax_sampled",
+        }
+
+
 def test_cheapest_first_within_a_split() -> None:
     cells = grid(datasets=("letter", "waveform", "twonorm")).cells()
     assert [cell.config.split for cell in cells] == sorted(cell.config.split for cell in cells)

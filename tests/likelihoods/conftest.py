@@ -20,11 +20,12 @@ def _cases() -> dict[str, Builder]:
 
     cases: dict[str, Builder] = {}
     for name, spec in LIKELIHOODS.items():
-        for classes in (2, 4):
+        for classes in filter(spec.fits, (2, 4)):
             common = {"name": name, "num_classes": classes, "delta": 0.05}
             for bound in spec.bounds:
                 cases[f"{name}-{classes}-{bound}"] = builder(**common, bound=bound)
-            cases[f"{name}-{classes}-predictive"] = builder(**common, objective="predictive")
+            if "predictive" in spec.objectives:
+                cases[f"{name}-{classes}-predictive"] = builder(**common, objective="predictive")
     return cases
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.likelihoods import LIKELIHOODS, build_likelihood, num_latent_functions
+from gpcnoise_cli.likelihoods import LIKELIHOODS, build_likelihood, num_latent_functions, paper_likelihoods
 
 
 def test_reading_the_registry_does_not_import_tensorflow() -> None:
@@ -21,18 +21,23 @@ def test_reading_the_registry_does_not_import_tensorflow() -> None:
 
 
 def test_methods_and_noise_are_the_paper_s() -> None:
-    assert {(s.name, s.label, s.noise_variance) for s in LIKELIHOODS.values()} == {
+    assert {(s.name, s.label, s.noise_variance) for s in LIKELIHOODS.values() if s.of_paper} == {
         ("step", "GPC-I", 0.0),
         ("probit", "GPC-II", 1.0),
         ("logit", "GPC-III", 2.897),
         ("softmax", "GPCsm", None),
     }
+    assert paper_likelihoods() == ("step", "probit", "logit", "softmax")
 
 
 @pytest.mark.parametrize("name", LIKELIHOODS)
 @pytest.mark.parametrize("num_classes", [2, 3])
 def test_what_is_built_is_what_the_registry_says(name: str, num_classes: int) -> None:
     spec = LIKELIHOODS[name]
+    if not spec.fits(num_classes):
+        with pytest.raises(UsageError, match=f"likelihood {name} is for .* only, and the labels have {num_classes}"):
+            build_likelihood(name, num_classes)
+        return
     for bound in spec.bounds:
         likelihood = build_likelihood(name, num_classes, bound=bound)
         assert likelihood.bound_name == bound
@@ -52,6 +57,10 @@ def test_what_is_built_is_what_the_registry_says(name: str, num_classes: int) ->
         ({"name": "softmax", "bound": "tilt"}, "unknown bound of the softmax likelihood 'tilt'; did you mean 'tilted'"),
         ({"name": "step", "bound": "gumbel"}, "unknown bound of the step likelihood 'gumbel'"),
         ({"name": "step", "objective": "predict"}, "unknown objective 'predict'; did you mean 'predictive'"),
+        (
+            {"name": "augmented", "objective": "predictive"},
+            "'predictive' is not offered with likelihood augmented; use",
+        ),
         ({"name": "step", "delta_mode": "learned"}, "unknown delta mode"),
         ({"name": "softmax", "delta_prior": "gamma"}, "unknown delta prior"),
         ({"name": "softmax", "noise_variance": 1.0}, "takes no noise variance"),

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, log_softmax, logsumexp, wrightomega
 
+from gpcnoise_cli.likelihoods.averaged_softmax import DRAWS_PER_BLOCK, normal_draws
 from gpcnoise_cli.likelihoods.numerics import gauss_hermite
-from gpcnoise_cli.likelihoods.softmax import DRAWS_PER_BLOCK, SoftmaxLikelihood, normal_draws
+from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
 from gpcnoise_cli.likelihoods.tilted_bound import best_alpha
 
 

@@ -61,7 +61,10 @@ def copy(saved: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("precision", ["mixed", "float64", "float32"])
-@pytest.mark.parametrize(("likelihood", "classes"), [*((name, 3) for name in LIKELIHOODS), ("logit", 2)])
+@pytest.mark.parametrize(
+    ("likelihood", "classes"),
+    [*((name, 3 if spec.multiclass else 2) for name, spec in LIKELIHOODS.items()), ("logit", 2)],
+)
 def test_a_loaded_model_is_the_saved_one_to_the_last_bit(
     split: Callable[..., Split], tmp_path: Path, likelihood: str, classes: int, precision: str
 ) -> None:

@@ -46,6 +46,20 @@ def without(table: Table, label: str) -> list[dict[str, Any]]:
     ]
 
 
+def test_another_author_s_likelihood_shows_what_was_measured_and_else_what_was_published(as_published: Make) -> None:
+    table = metric_table("acc", also(as_published(splits=1), "GPCaug", ("ringnorm", "letter")))
+    assert labels(table) == [*OTHERS, *PAPER]
+    found = column(table, "GPCaug")
+    assert found["letter"] == "90.00"
+    assert found["pendigits"].startswith("98.53")
+    assert found["pendigits"] != "98.53", "a published figure is marked as one"
+
+
+def test_a_likelihood_has_no_gap_on_sets_that_it_is_not_for(as_published: Make) -> None:
+    found = column(metric_table("acc", also(as_published(splits=1), "SVGP-probit", ("ringnorm",))), "SVGP-probit")
+    assert (found["ringnorm"], found["adult"], found["letter"]) == ("90.00", "–", "NA")
+
+
 @pytest.mark.parametrize("registered", [True, False], ids=["likelihood", "method"])
 def test_a_label_that_the_paper_does_not_know_has_a_column_and_leaves_the_others_alone(
     as_published: Make, monkeypatch: pytest.MonkeyPatch, registered: bool

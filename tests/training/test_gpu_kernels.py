@@ -50,7 +50,7 @@ def settings() -> Iterator[Any]:
         for name, spec in LIKELIHOODS.items():
             for bound in spec.bounds:
                 overrides = (f"optimizer={optimizer}", f"likelihood={name}", f"likelihood.bound={bound}")
-                yield case(f"{optimizer}-{name}-{bound}", *overrides)
+                yield case(f"{optimizer}-{name}-{bound}", *overrides, classes=3 if spec.multiclass else 2)
         yield case(f"{optimizer}-binary", f"optimizer={optimizer}", "likelihood=probit", classes=2)
         for precision, mode, shared in (("float64", "free", "false"), ("float32", "optimal", "false")):
             yield case(

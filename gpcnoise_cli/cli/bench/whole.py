@@ -22,7 +22,7 @@ from gpcnoise_cli.cli.bench.shared import (
 from gpcnoise_cli.cli.console import say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, paper_likelihoods
 
 
 @app.command()
@@ -114,7 +114,8 @@ def grid(
         str | None, typer.Option("--datasets", help="Names between commas. Default: all that are here.")
     ] = None,
     likelihoods: Annotated[
-        str | None, typer.Option("--likelihoods", help=f"Of {', '.join(LIKELIHOODS)}. Default: all.")
+        str | None,
+        typer.Option("--likelihoods", help=f"Of {', '.join(LIKELIHOODS)}. Default: {', '.join(paper_likelihoods())}."),
     ] = None,
     iterations: Annotated[
         str | None, typer.Option("--iterations", help="Fewer steps than the preset's.", metavar="STEPS")
