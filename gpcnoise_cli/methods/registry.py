@@ -40,6 +40,7 @@ METHODS: dict[str, MethodSpec] = {
     spec.name: spec
     for spec in (
         MethodSpec(SVGP, None, "the paper's sparse variational GP, with a choice of likelihood", f"{__package__}.svgp"),
+        MethodSpec("ep", "GPCep", "FITC expectation propagation, a site per row", f"{__package__}.ep"),
         MethodSpec("selu", "Selu", "a self-normalising network (Klambauer et al., 2017)", f"{__package__}.selu"),
     )
 }
