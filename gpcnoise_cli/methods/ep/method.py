@@ -98,8 +98,9 @@ class History:
         found = list(self.raised)
         if self.lost:
             found.append(
-                f"{len(self.lost)} steps, the first at {self.lost[0]}, met a variance that was not positive: the "
-                f"posterior was rebuilt from its sites and the damping halved for {CAREFUL_STEPS} steps each time."
+                f"{len(self.lost)} time{'s' if len(self.lost) > 1 else ''} (first at step {self.lost[0]}) a step met a "
+                "variance that was not positive: the posterior was rebuilt from its sites, and the damping halved for "
+                f"{CAREFUL_STEPS} steps."
             )
         if self.skipped:
             found.append(f"{self.skipped} updates of sites were left out, since they had no cavity.")
