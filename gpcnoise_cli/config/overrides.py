@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from hydra.core.override_parser.types import Override
 
 
-# Methods with a likelihood of their own: that of the configuration is not looked at, so choosing one is a mistake.
-OWN_LIKELIHOOD = {"ep": "the probit for two classes and the step for more"}
-
-
 def check_overrides(overrides: Sequence[str]) -> None:
     """Raise a UsageError for the first override that cannot be meant."""
     parsed = [_parse(text) for text in overrides]
@@ -28,11 +24,6 @@ def check_overrides(overrides: Sequence[str]) -> None:
     method = next((name for name in reversed(chosen) if name in choices("method")), SVGP)
     for override in parsed:
         _check(override, method)
-        if method in OWN_LIKELIHOOD and override.key_or_group == "likelihood":
-            raise UsageError(
-                f"method={method} has a likelihood of its own ({OWN_LIKELIHOOD[method]}); leave out "
-                f"likelihood={override.value()}."
-            )
 
 
 def _parse(text: str) -> Override:

@@ -51,8 +51,9 @@ class Settings:
 class EPClassifier:
     """A trained model."""
 
-    def __init__(self, config: TrainConfig, model: EPModel, facts: Mapping[str, Any] | None = None) -> None:
-        self.config, self.model, self._facts = config, model, dict(facts or {})
+    def __init__(self, config: TrainConfig, model: EPModel) -> None:
+        self.config, self.model = config, model
+        self.training: dict[str, Any] = {}  # what is to be said of it, where it took place here
 
     @cached_property
     def _posterior(self) -> Any:
@@ -76,7 +77,7 @@ class EPClassifier:
         return self.model.arrays()
 
     def facts(self) -> dict[str, Any]:
-        return {**self._facts, "jitter": float(self.model.jitter)}
+        return {**self.training, "jitter": float(self.model.jitter)}
 
     def hyperparameters(self) -> dict[str, Any]:
         kernel = {f"kernel{name}": p.numpy().tolist() for name, p in parameter_dict(self.model.kernel).items()}
@@ -152,7 +153,8 @@ class EPFit:
             if time.monotonic() - saved_at > self.config.runtime.checkpoint_seconds:
                 self._save(progress)
                 saved_at = time.monotonic()
-        return EPClassifier(self.config, self.model, self._facts())
+        self.classifier.training = self._facts()
+        return self.classifier
 
     def _advance(self, progress: Progress) -> None:
         """Some steps, up to the next moment that matters, and what is due then."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.generators import sample_ringnorm, sample_waveform
 from gpcnoise_cli.data.split import Split, Table, make_split
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
+from gpcnoise_cli.grid.repeat import train_command
 from gpcnoise_cli.methods.ep.method import CAREFUL_STEPS, METHOD, EPFit
 from gpcnoise_cli.methods.trained_model import TrainedModel
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
@@ -170,9 +173,19 @@ def test_wrong_settings_are_refused_in_a_sentence(rings: Split, setting: str, se
         METHOD.start(config(f"method.settings.{setting}"), rings)
 
 
-def test_a_likelihood_that_it_does_not_have_is_refused_in_a_sentence() -> None:
-    with pytest.raises(UsageError, match="method=ep has a likelihood of its own"):
-        config("likelihood=softmax")
+@pytest.mark.parametrize(
+    "likelihood", [("--likelihood", "softmax"), ("likelihood.noise_variance=2.0", "likelihood=probit")]
+)
+def test_a_likelihood_is_not_to_be_chosen(cli: Callable[..., Any], likelihood: tuple[str, ...]) -> None:
+    outcome = cli("train", "--method", "ep", *likelihood)
+    assert outcome.code == 2
+    assert "method=ep has a likelihood of its own (the probit for two classes, the step for more); leave out" in (
+        outcome.stderr
+    )
+
+
+def test_the_command_that_repeats_it_names_no_likelihood() -> None:
+    assert "likelihood" not in train_command(config())
 
 
 def test_a_loss_that_is_no_number_ends_in_a_sentence(rings: Split) -> None:
