@@ -130,6 +130,7 @@ class EPFit:
         self.history = History()
         self.a_pass = -(-split.n_train // config.batch_size)  # steps
         self.end = config.iterations + self.settings.settling * self.a_pass
+        self.drawn: tuple[int, list[NDArray[np.integer]]] = (-1, [])
         self.steps_per_call, self.timed_steps, self.timed_seconds = 1, 0, 0.0
 
     @property
@@ -188,8 +189,10 @@ class EPFit:
     def _batches(self, start: int, stop: int) -> list[NDArray[np.integer]]:
         """The rows of some steps of one pass: a permutation of all rows in parts of almost equal size."""
         number, at = divmod(start, self.a_pass)
-        order = np.random.default_rng([self.config.seed, number]).permutation(self.split.n_train)
-        return np.array_split(order, self.a_pass)[at : at + stop - start]
+        if self.drawn[0] != number:  # once a pass: there may be millions of rows
+            order = np.random.default_rng([self.config.seed, number]).permutation(self.split.n_train)
+            self.drawn = number, np.array_split(order, self.a_pass)
+        return self.drawn[1][at : at + stop - start]
 
     def _try(self, batches: list[NDArray[np.integer]], progress: Progress) -> float:
         """Steps, until one fails; the posterior is then sound again."""
