@@ -47,8 +47,13 @@ def train(
 
 def _fresh(overrides: list[str]) -> dict[str, Any]:
     from gpcnoise_cli.config.compose import compose
+    from gpcnoise_cli.methods.registry import method_spec
 
     config = compose(overrides)
+    own = method_spec(config.method.name).likelihood
+    chosen = next((one for one in overrides if one.startswith(("likelihood=", "likelihood."))), None)
+    if own is not None and chosen is not None:
+        raise UsageError(f"method={config.method.name} has a likelihood of its own ({own}); leave out {chosen}.")
     if config.dataset.path is not None:  # a run must be resumable from any folder
         config.dataset.path = str(Path(config.dataset.path).resolve())
     asked = any(override.startswith("inducing=") for override in overrides)

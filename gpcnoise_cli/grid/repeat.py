@@ -23,6 +23,7 @@ from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.uci import applies
+from gpcnoise_cli.methods.registry import method_spec
 
 # A finished cell is not computed again in its own folder, so the repetition is filed in one beside it.
 REPEATED = "repeated"
@@ -55,11 +56,12 @@ def train_command(config: TrainConfig) -> str:
     """`gpcnoise train ...` for any configuration."""
     source = ("dataset.path", "dataset.target") if config.dataset.name == "file" else ("dataset",)
     method = () if config.method.name == SVGP else ("method",)
+    likelihood = () if method_spec(config.method.name).likelihood else ("likelihood",)
     words = ["gpcnoise", "train"]
-    for key in ("preset", *source, *method, "likelihood", "kernel"):
+    for key in ("preset", *source, *method, *likelihood, "kernel"):
         words += BY_KEY[key].words(BY_KEY[key].value_in(config))
     flags = [option.key for option in OF_TRAIN if option.key not in GROUPS]
-    return shlex.join([*words, *_beyond(config, ("preset", *method, "likelihood", "kernel"), flags)])
+    return shlex.join([*words, *_beyond(config, ("preset", *method, *likelihood, "kernel"), flags)])
 
 
 def _beyond(config: TrainConfig, given: Sequence[str], flags: Sequence[str]) -> list[str]:

@@ -30,6 +30,8 @@ class MethodSpec:
     module: str
     binary: bool = True
     multiclass: bool = True
+    likelihood: str | None = None
+    """What its likelihood is, where it has one of its own and that of the configuration does not count."""
 
     def load(self) -> Method:
         load_tensorflow()
@@ -40,6 +42,13 @@ METHODS: dict[str, MethodSpec] = {
     spec.name: spec
     for spec in (
         MethodSpec(SVGP, None, "the paper's sparse variational GP, with a choice of likelihood", f"{__package__}.svgp"),
+        MethodSpec(
+            "ep",
+            "GPCep",
+            "FITC expectation propagation, a site per row",
+            f"{__package__}.ep",
+            likelihood="the probit for two classes, the step for more",
+        ),
         MethodSpec("selu", "Selu", "a self-normalising network (Klambauer et al., 2017)", f"{__package__}.selu"),
     )
 }

@@ -220,6 +220,19 @@ def fused_marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: t
 
 
 @tf.custom_gradient
+def whitened_features(K_mm: tf.Tensor, K_nm: tf.Tensor) -> Any:
+    """A [G, B, m], for whoever needs more of it than the marginals; differentiable."""
+    L_inverse = inverse_cholesky(K_mm)
+    A = product(K_nm, L_inverse, transpose_b=True)
+
+    def gradient(d_A: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        inner = _minus_lower_half(product(d_A, A, transpose_a=True))
+        return _between(inner, L_inverse), product(d_A, L_inverse)
+
+    return A, gradient
+
+
+@tf.custom_gradient
 def whitened_kl(q_mu: tf.Tensor, q_sqrt: tf.Tensor) -> Any:
     """Σ_c KL(q(u^c) ‖ N(0, I)) for lower triangular q_sqrt; its gradient is one pass over q_sqrt."""
     diagonal = tf.linalg.diag_part(q_sqrt)

@@ -19,6 +19,7 @@ from gpcnoise_cli.models.conditional import (
     inverse_cholesky,
     inverse_of_triangular,
     marginals,
+    whitened_features,
 )
 
 
@@ -156,3 +157,23 @@ def test_the_inverse_of_a_triangular_matrix(batch: tuple[int, ...]) -> None:
     rng = np.random.default_rng(0)
     L = np.tril(rng.normal(size=(*batch, 5, 5))) + 3 * np.eye(5)
     assert_allclose(inverse_of_triangular(tf.constant(L)) @ L, np.broadcast_to(np.eye(5), L.shape), atol=1e-14)
+
+
+@pytest.mark.parametrize("per_class", [False, True])
+def test_features_and_their_gradients_are_those_of_the_plain_formula(per_class: bool) -> None:
+    x, _, _ = draw(0, m=7, rows=9, classes=3, per_class=per_class)
+    upstream = tf.constant(np.random.default_rng(1).normal(size=x.K_nm.shape))
+
+    def plain(K_mm: tf.Tensor, K_nm: tf.Tensor) -> tf.Tensor:
+        L = tf.linalg.cholesky(K_mm)
+        return tf.linalg.matrix_transpose(tf.linalg.triangular_solve(L, tf.linalg.matrix_transpose(K_nm)))
+
+    found = []
+    for function in (whitened_features, plain):
+        with tf.GradientTape() as tape:
+            tape.watch([x.K_mm, x.K_nm])
+            A = function(x.K_mm, x.K_nm)
+        by_mm, by_nm = tape.gradient(A, [x.K_mm, x.K_nm], upstream)
+        found.append((A, by_mm + tf.linalg.matrix_transpose(by_mm), by_nm))  # only the symmetric part counts
+    for ours, theirs in zip(*found, strict=True):
+        assert_allclose(ours, theirs, atol=1e-9)
