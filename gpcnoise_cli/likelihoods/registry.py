@@ -249,7 +249,8 @@ def check_fits(name: str, num_classes: int) -> None:
         others = [other.name for other in LIKELIHOODS.values() if other.fits(num_classes)]
         kind = "two classes" if spec.binary else "more than two classes"
         raise UsageError(
-            f"likelihood {name} is for {kind} only, and the labels have {num_classes}; use {' or '.join(others)}."
+            f"likelihood {name} is for {kind} only, and the labels have {num_classes}; "
+            f"use {', '.join(others[:-1])} or {others[-1]}."
         )
 
 
