@@ -44,7 +44,7 @@ def compose(overrides: Sequence[str] = ()) -> TrainConfig:
 def _check_optimizer(config: TrainConfig, overrides: Sequence[str]) -> None:
     """A preset may prescribe the optimizer of one likelihood, which beats the group: say so rather than ignore it."""
     asked = dict(text.partition("=")[::2] for text in overrides).get("optimizer")
-    if asked is not None and asked != config.optimizer.name:
+    if asked is not None and (asked := asked.strip("'\"")) != config.optimizer.name:
         raise UsageError(
             f"preset {config.preset} trains likelihood {config.likelihood.name} by {config.optimizer.name}, with "
             f"settings of its own, not by {asked}; choose another preset, or omit it."

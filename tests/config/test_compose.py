@@ -136,6 +136,7 @@ def test_a_damaged_configuration_is_one_sentence(text: str) -> None:
 def test_an_optimizer_that_the_preset_prescribes_is_not_replaced_in_silence() -> None:
     assert compose(["preset=paper", "likelihood=augmented"]).optimizer.inducing_rate_factor == 0
     assert compose(["preset=fast", "likelihood=augmented", "optimizer=adam"]).optimizer.name == "adam"
+    assert compose(["preset=paper", "likelihood=logit", "optimizer='natgrad'"]).optimizer.name == "natgrad"
     with pytest.raises(UsageError, match=r"preset paper trains likelihood augmented by natgrad, .* not by adam"):
         compose(["preset=paper", "likelihood=augmented", "optimizer=adam"])
 
