@@ -80,7 +80,7 @@ def test_a_raw_override_beats_an_option(cli: Cli) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--likelihood", "sofmax"], "unknown likelihood 'sofmax'; did you mean 'softmax'?"),
+        (["--likelihood", "sofmax"], "unknown likelihood 'sofmax'; did you mean 'softmax'"),
         (["--dataset", "wave"], "unknown dataset 'wave'; did you mean 'waveform'"),
         (["--kernel", "rfb"], "unknown kernel 'rfb'; did you mean 'rbf'?"),
         (["--delta", "-0.1"], "unknown delta '-0.1'"),

@@ -120,9 +120,7 @@ def test_a_saved_method_is_checked_and_completed(another_method: str) -> None:
     for wrong in ({"trees": "many"}, {"leaves": 3}):
         with pytest.raises(UsageError, match=r"^the run is not a valid configuration: "):
             from_dict({**stored, "method": {"name": "forest", "settings": wrong}}, origin="the run")
-    with pytest.raises(
-        UsageError, match=r"method.name must be forest, .* or svgp, not 'forst' \(did you mean forest\?\)"
-    ):
+    with pytest.raises(UsageError, match=r"method.name must be .*, not 'forst' \(did you mean forest\?\)"):
         from_dict({**stored, "method": {"name": "forst"}})
 
 

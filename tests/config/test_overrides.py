@@ -8,7 +8,7 @@ from gpcnoise_cli.config.overrides import check_overrides
 from gpcnoise_cli.errors import UsageError
 
 SLIPS = {
-    "likelihood=sofmax": "unknown likelihood 'sofmax'; did you mean 'softmax'?",
+    "likelihood=sofmax": "unknown likelihood 'sofmax'; did you mean 'softmax'",
     "dataset=magik": "did you mean 'magic'?",
     "preset=quick": "unknown preset 'quick'; choose from: fast, paper.",
     "likelihood=": "unknown likelihood ''",

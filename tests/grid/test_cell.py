@@ -15,7 +15,7 @@ from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.grid.cell import Cell, digest_of, same_settings
 from gpcnoise_cli.grid.ledger import Ledger, State
 from gpcnoise_cli.grid.uci import Grid
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.likelihoods.registry import paper_likelihoods
 
 RESULTS = Path(__file__).resolve().parents[2] / "results" / "uci-fast"
 
@@ -88,13 +88,14 @@ def test_every_filed_cell_looks_up_as_before() -> None:
     assert {name: digest_of(from_dict(record["config"])) for name, record in records.items()} == {
         name: record["digest"] for name, record in records.items()
     }
-    grid = Grid("fast", "paper", "rbf", UCI_NAMES, tuple(LIKELIHOODS), (0,))
-    asked = {cell.name: cell for cell in grid.cells() if cell.name in FILED}
-    assert asked.keys() == FILED.keys()
+    grids = [
+        Grid("fast", protocol, "rbf", UCI_NAMES, paper_likelihoods(), (0,), all_likelihoods=True)
+        for protocol in ("paper", "clean")
+    ]
+    asked = {cell.name: cell for grid in grids for cell in grid.cells() if cell.name in FILED}
+    assert asked.keys() == {name for name in FILED if name.endswith("split-00") and "/rbf/" in name}
     assert {Ledger(RESULTS).look_up(cell).state for cell in asked.values()} == {State.DONE}
-    assert {name: cell.digest for name, cell in asked.items()} == {
-        name: record["digest"] for name, record in records.items()
-    }
+    assert {name: cell.digest for name, cell in asked.items()} == {name: records[name]["digest"] for name in asked}
 
 
 def test_differences_name_the_changed_settings() -> None:

@@ -42,7 +42,7 @@ def bound_and_gradients(model: gpflow.models.SVGP, data: tuple[np.ndarray, np.nd
     parameters = {
         name: p.unconstrained_variable
         for name, p in gpflow.utilities.parameter_dict(model).items()
-        if isinstance(p, gpflow.Parameter)
+        if isinstance(p, gpflow.Parameter) and p.trainable
     }
     with disable_check_shapes(), tf.GradientTape() as tape:  # the shapes are right, and checking takes half the time
         elbo = model.elbo(data)
