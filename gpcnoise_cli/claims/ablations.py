@@ -13,8 +13,10 @@ from statistics import mean
 
 from gpcnoise_cli.claims.claim import COPIED, Claim, column_of
 from gpcnoise_cli.claims.evidence import ABLATIONS_FOLDER, Evidence, Source
+from gpcnoise_cli.config.groups import either
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.uci import Grid
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
 from gpcnoise_cli.tables.published import METRICS, published_figures
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
@@ -72,7 +74,7 @@ def _both(*overrides: str) -> dict[str, tuple[str, ...]]:
     return dict.fromkeys(PRESETS, overrides)
 
 
-_GAUSSIAN = ("step", "probit", "logit")
+_WITH_DELTA = tuple(name for name in paper_likelihoods() if LIKELIHOODS[name].has_delta)
 ABLATIONS: dict[str, Ablation] = {
     one.name: one
     for one in (
@@ -108,7 +110,7 @@ ABLATIONS: dict[str, Ablation] = {
             # The prior acts on a learned δ; preset fast sets δ to its optimum in closed form.
             {"paper": ("delta.prior=beta",), "fast": ("delta=free", "delta.prior=beta")},
             ("adult", "waveform-noise"),
-            _GAUSSIAN,
+            _WITH_DELTA,
         ),
         Ablation(
             "steps",
@@ -116,7 +118,7 @@ ABLATIONS: dict[str, Ablation] = {
             "many more steps, without an early end",
             {"paper": ("iterations=20000",), "fast": ("iterations=3000", "optimizer.early_stop=false")},
             ("connect-4", "adult", "ringnorm"),
-            _GAUSSIAN,
+            _WITH_DELTA,
         ),
     )
 }
@@ -151,8 +153,9 @@ def get_ablation(name: str) -> Ablation:
 
 def check_likelihoods(ablation: Ablation, likelihoods: Sequence[str]) -> None:
     """Refuse a flip that does not concern what is trained."""
-    if ablation.name == "delta-prior" and "softmax" in likelihoods:
-        raise UsageError("softmax has no δ, so there is no prior to flip; name step, probit or logit.")
+    without = [name for name in likelihoods if not likelihood_spec(name).has_delta]
+    if ablation.name == "delta-prior" and without:
+        raise UsageError(f"{without[0]} has no δ, so there is no prior to flip; name {either(_WITH_DELTA)}.")
 
 
 def movement(

@@ -8,6 +8,7 @@ margin, and the command that computes it. The paper prints no spreads.
 from __future__ import annotations
 
 import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -38,7 +39,6 @@ class Claim:
     metric: str
     kernel: str
     value: float | None = None
-    spread: float | None = None
     says: str = ""
     check: str = "same"
     against: str = ""
@@ -82,32 +82,11 @@ class Claim:
 def all_claims() -> tuple[Claim, ...]:
     """Every claim: the tables in order, then the text."""
     figures = [
-        Claim(
-            name=f"{row['table']}/{row['dataset']}/{row['method']}/{row['metric']}",
-            table=_TABLES[row["table"]],
-            where=row["table"],
-            sets=row["dataset"],
-            label=row["method"],
-            metric=row["metric"],
-            kernel=row["kernel"] or PAPER_KERNEL,
-            value=float(row["value"]),
-        )
+        _figure(row, _TABLES[row["table"]], row["table"], row["dataset"], row["method"])
         for row in published_rows()
         if row["value"]
     ]
-    averages = [
-        Claim(
-            name=f"{row['where']}/{row['sets']}/{row['label']}/{row['metric']}",
-            table=row["table"],
-            where=row["where"],
-            sets=row["sets"],
-            label=row["label"],
-            metric=row["metric"],
-            kernel=row["kernel"] or PAPER_KERNEL,
-            value=float(row["value"]),
-        )
-        for row in _rows("averages.csv")
-    ]
+    averages = [_figure(row, row["table"], row["where"], row["sets"], row["label"]) for row in _rows("averages.csv")]
     statements = [
         Claim(
             name=f"text/{row['name']}",
@@ -126,6 +105,20 @@ def all_claims() -> tuple[Claim, ...]:
         for row in _rows("statements.csv")
     ]
     return tuple(sorted([*figures, *averages], key=lambda claim: TABLES.index(claim.table))) + tuple(statements)
+
+
+def _figure(row: Mapping[str, str], table: str, where: str, sets: str, label: str) -> Claim:
+    """A claim that is a number."""
+    return Claim(
+        name=f"{where}/{sets}/{label}/{row['metric']}",
+        table=table,
+        where=where,
+        sets=sets,
+        label=label,
+        metric=row["metric"],
+        kernel=row["kernel"] or PAPER_KERNEL,
+        value=float(row["value"]),
+    )
 
 
 def column_of(label: str) -> tuple[str, str] | None:

@@ -113,7 +113,7 @@ def _judge_figure(
         figures = published_figures(claim.metric, _published_kernel(claim))
         published = sum(figures[name, claim.label] for name in names) / len(names)
     ours = Sample.of(values, elsewhere=elsewhere, least_spread=least)
-    decision = same_as(ours, published, claim.margin, claim.spread)
+    decision = same_as(ours, published, claim.margin)
     note = _note(decision, ours, left_out)
     return Judged(claim, decision.verdict, note, source, ours, published, decision.more, "", cells)
 

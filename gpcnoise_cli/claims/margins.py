@@ -1,6 +1,7 @@
 """How far a figure may be from the published one and still count as the same; a function of the published one alone.
 
-They were fixed when split 0 of preset fast was all that there was, which decides nothing by itself.
+They were fixed after split 0 of preset fast had been seen and before any other split was computed; a single split
+decides nothing.
 
 Accuracy: half a point. The paper's own three likelihoods of one family differ by up to about that on a set, and no one
 would choose between methods by less.

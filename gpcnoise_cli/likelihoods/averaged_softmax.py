@@ -36,8 +36,10 @@ DRAWS_PER_BLOCK = 64
 """Draws held at once in prediction, so that its memory is this times the size of `Fmu`."""
 
 
-def averaged_softmax(Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor, nodes: Array) -> ValueAndGradients:
-    """log mean softmax(f)_y over `nodes` [K, C], per point, and its gradients by `Fmu` and `Fvar`."""
+def softmax_at_nodes(
+    Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor, nodes: Array
+) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+    """At f = μ + √ν z: z [C, K], √ν [..., C], the softmax [..., C, K], and the logarithm of the label's [..., K]."""
     z = tf.constant(nodes.T, Fmu.dtype)
     scale = tf.sqrt(tf.maximum(Fvar, 0.0))
     F = Fmu[..., None] + scale[..., None] * z
@@ -46,8 +48,12 @@ def averaged_softmax(Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor, nodes:
     largest = tf.reduce_max(F, axis=-2, keepdims=True)
     p = tf.exp(F - largest)
     total = tf.reduce_sum(p, axis=-2, keepdims=True)
-    p /= total
-    log_observed = -(largest + tf.math.log(total))[..., 0, :]
+    return z, scale, p / total, -(largest + tf.math.log(total))[..., 0, :]
+
+
+def averaged_softmax(Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor, nodes: Array) -> ValueAndGradients:
+    """log mean softmax(f)_y over `nodes` [K, C], per point, and its gradients by `Fmu` and `Fvar`."""
+    z, scale, p, log_observed = softmax_at_nodes(Fmu, Fvar, one_hot, nodes)
     value = tf.reduce_logsumexp(log_observed, axis=-1)
     weights = tf.exp(log_observed - value[..., None])
     mean = tf.einsum("...ck,...k->...c", p, weights)

@@ -20,7 +20,7 @@ from check_shapes import inherit_check_shapes
 from gpflow.base import TensorType
 
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.likelihoods.averaged_softmax import symmetric_nodes
+from gpcnoise_cli.likelihoods.averaged_softmax import softmax_at_nodes, symmetric_nodes
 from gpcnoise_cli.likelihoods.binary_logit import BinaryLogit, signs
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
 from gpcnoise_cli.likelihoods.numerics import (
@@ -104,15 +104,8 @@ class SoftmaxSampled(SoftmaxLikelihood):
 
     def _expectation_and_gradients(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
         nodes = symmetric_nodes(self.num_classes)
-        z = tf.constant(nodes.T, Fmu.dtype)
-        scale = tf.sqrt(tf.maximum(Fvar, 0.0))
-        F = Fmu[..., None] + scale[..., None] * z
-        F -= tf.reduce_sum(one_hot[..., None] * F, axis=-2, keepdims=True)
-        largest = tf.reduce_max(F, axis=-2, keepdims=True)
-        p = tf.exp(F - largest)
-        total = tf.reduce_sum(p, axis=-2, keepdims=True)
-        p /= total
-        value = -tf.reduce_mean(largest + tf.math.log(total), axis=-1)[..., 0]
+        z, scale, p, log_observed = softmax_at_nodes(Fmu, Fvar, one_hot, nodes)
+        value = tf.reduce_mean(log_observed, axis=-1)
         tilt = -tf.reduce_mean(p * z, axis=-1)  # the label's share has none: the nodes have mean zero
         bend = -tf.reduce_mean(p * (1.0 - p), axis=-1)
         by_variance = 0.5 * tf.minimum(scale * tilt + bend, 0.0) / (1.0 + tf.square(scale))

@@ -25,6 +25,7 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.base import Arrays
+from gpcnoise_cli.methods.registry import label_of
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint
@@ -274,7 +275,7 @@ class Selu:
     def describe(self, config: TrainConfig, num_classes: int) -> dict[str, Any]:
         settings = Settings(**config.method.settings)
         return {
-            "label": "Selu",
+            "label": label_of(config),
             "layers": settings.layers,
             "units": settings.widths(num_classes),
             "batch_size": settings.batch_size,

@@ -20,6 +20,7 @@ from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.base import Arrays
 from gpcnoise_cli.methods.ep.model import EPModel, shares_kernel
 from gpcnoise_cli.methods.ep.propagation import NO_CAVITY, NOT_FINITE, Propagation
+from gpcnoise_cli.methods.registry import label_of
 from gpcnoise_cli.models.inducing import start_inducing_points
 from gpcnoise_cli.models.kernels import kernel_state, start_lengthscale
 from gpcnoise_cli.models.predict import raise_jitter
@@ -265,7 +266,7 @@ class EP:
     def describe(self, config: TrainConfig, num_classes: int) -> dict[str, Any]:
         settings = Settings(**config.method.settings)
         return {
-            "label": "GPCep",
+            "label": label_of(config),
             "likelihood": "probit" if num_classes == 2 else "step",
             "objective": "evidence",
             "kernel": config.kernel.name,
