@@ -1,7 +1,8 @@
 """Whether a confidence of 90% is right in 90 of 100 cases: the reliability table and the expected calibration error.
 
 The confidence is the probability of the predicted class. Bins are of equal width, the usual choice, or of equal mass:
-as many rows in each, so that no bin rests on a handful of them and none is crowded.
+as many rows in each, so that no bin rests on a handful of them and none is crowded. Each bin has the Wilson interval of
+its accuracy: how much of a gap to the diagonal chance alone explains.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Probabilities = NDArray[np.float64]
 Labels = NDArray[np.integer]
 
 ECE_BINS = 15
+# Two-sided, of the standard normal: 95% of all intervals hold what they are meant to hold.
+Z_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,11 @@ class Reliability:
     confidence: NDArray[np.float64]
     accuracy: NDArray[np.float64]
     count: NDArray[np.int64]
+
+    @property
+    def interval(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """From where to where the accuracy of each bin may lie, at 95%."""
+        return wilson(self.accuracy, self.count)
 
 
 def reliability(
@@ -41,6 +49,17 @@ def reliability(
     used = count > 0
     mean = [np.bincount(bin_of, weights=values, minlength=bins)[used] / count[used] for values in (confidence, correct)]
     return Reliability(mean[0], mean[1], count[used])
+
+
+def wilson(share: ArrayLike, n: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The 95% interval of a probability of which a `share` of `n` trials was seen (Wilson, 1927).
+
+    Unlike share ± 1.96 standard errors it stays within [0, 1], and is honest where all or none of a few trials succeed.
+    """
+    share, n = np.asarray(share, dtype=np.float64), np.asarray(n, dtype=np.float64)
+    centre = (share + Z_95**2 / (2 * n)) / (1 + Z_95**2 / n)
+    half = Z_95 / (1 + Z_95**2 / n) * np.sqrt(share * (1 - share) / n + Z_95**2 / (4 * n**2))
+    return np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
 
 
 def expected_calibration_error(

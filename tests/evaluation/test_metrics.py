@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import binom
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, precision_score, recall_score, roc_auc_score
 
-from gpcnoise_cli.evaluation.calibration import expected_calibration_error, reliability
+from gpcnoise_cli.evaluation.calibration import expected_calibration_error, reliability, wilson
 from gpcnoise_cli.evaluation.metrics import LEAST_PROBABILITY, clip_probabilities, evaluate
 from gpcnoise_cli.evaluation.selective import selective_curve
 
@@ -184,3 +185,21 @@ def test_what_a_test_set_cannot_tell_is_none() -> None:
     assert metrics.per_class.precision == [1.0, 0.0, None]
     assert metrics.per_class.recall == [0.5, None, None]
     assert metrics.per_class.rows == [2, 0, 0]
+
+
+def test_wilson_intervals_hold_the_truth_as_often_as_they_say() -> None:
+    """Averaged over all outcomes, 95% give or take what whole numbers allow; and never outside of [0, 1]."""
+    n = 20
+    low, high = wilson(np.arange(n + 1) / n, n)
+    assert np.all((low >= 0) & (high <= 1) & (low < high))
+    for p in (0.1, 0.5, 0.8):
+        holds = (low <= p) & (p <= high)
+        assert 0.92 < np.sum(binom.pmf(np.arange(n + 1), n, p)[holds]) < 0.99
+    assert_allclose((low[0], high[0]), (0.0, 0.1611), atol=5e-5)  # none of twenty
+
+
+def test_the_bins_of_a_reliability_table_have_intervals() -> None:
+    p, y = draw(0, 300, 3)
+    table = reliability(p, y)
+    low, high = table.interval
+    assert np.all((low <= table.accuracy + 1e-12) & (table.accuracy <= high + 1e-12))
