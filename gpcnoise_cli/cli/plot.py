@@ -27,7 +27,7 @@ def plot(
     ] = None,
     json: Json = False,
 ) -> None:
-    """The curve, reliability, selective accuracy and confusion of a run; or the scores and curves of several.
+    """Curve, reliability, selective accuracy, confusion and columns that matter; or scores and curves of several runs.
 
     Example: gpcnoise plot runs/first
 

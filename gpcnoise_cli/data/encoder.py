@@ -73,6 +73,11 @@ class TableEncoder:
             names += [f"{column.name}={level}" for level in column.levels] or [column.name]
         return tuple(names)
 
+    @property
+    def feature_columns(self) -> tuple[str, ...]:
+        """For each feature the column of the table that it comes from."""
+        return tuple(column.name for column in self.columns for _ in column.levels or (column.name,))
+
     def encode(self, frame: pd.DataFrame) -> NDArray[np.float64]:
         """The numeric matrix [n, d] of `frame`, before scaling."""
         missing = [column.name for column in self.columns if column.name not in frame.columns]

@@ -21,7 +21,9 @@ from numpy.typing import NDArray
 from gpcnoise_cli.evaluation.calibration import Labels
 from gpcnoise_cli.evaluation.metrics import clip_probabilities
 
-REPEATS, MOST_ROWS = 5, 1000
+REPEATS = 5
+# Of rows that are asked, and of predictions in all, unless that would leave fewer rows than these.
+MOST_ROWS, MOST_PREDICTIONS, LEAST_ROWS = 1000, 100_000, 100
 Groups = Mapping[str, Sequence[int]]
 """The features of each column, by their numbers: a category has several."""
 
@@ -44,12 +46,13 @@ def permutation_importance(
     groups: Groups,
     *,
     repeats: int = REPEATS,
-    most_rows: int = MOST_ROWS,
+    most_predictions: int = MOST_PREDICTIONS,
     seed: int = 0,
     relevance: Mapping[str, float] | None = None,
 ) -> list[Importance]:
     """What each column is worth, the most important first; of many rows a sample is asked."""
     rng = np.random.default_rng(seed)
+    most_rows = int(np.clip(most_predictions // (repeats * len(groups)), LEAST_ROWS, MOST_ROWS))
     rows = np.sort(rng.permutation(len(X))[:most_rows])
     X, y = X[rows], y[rows]
     nll, acc = _scores(predict(X), y)
@@ -58,7 +61,7 @@ def permutation_importance(
         losses = np.empty((repeats, 2))
         for repeat in range(repeats):
             shuffled = X.copy()
-            shuffled[:, list(features)] = X[np.ix_(rng.permutation(len(X)), list(features))]
+            shuffled[:, list(features)] = X[rng.permutation(len(X))][:, list(features)]
             losses[repeat] = _scores(predict(shuffled), y)
         error = float(np.std(losses[:, 0], ddof=1) / np.sqrt(repeats)) if repeats > 1 else 0.0
         mean = losses.mean(axis=0)

@@ -13,6 +13,7 @@ calibrated already gains nothing: `gain` asks the held-out rows, each fifth corr
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,7 @@ def fit_venn_abers(p: Vector, hit: Vector) -> Correct:
     scores, place_of = np.unique(p, return_inverse=True)
     hits, rows = np.bincount(place_of, weights=hit), np.bincount(place_of).astype(np.float64)
 
+    @cache
     def with_one_more(place: int, label: float) -> float:
         """The fitted value of a new row: at even places between two scores, at odd ones on a score."""
         at = place // 2

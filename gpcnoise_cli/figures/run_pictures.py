@@ -1,4 +1,4 @@
-"""Pictures of any run: curve, reliability, selective accuracy and confusion matrix; and several runs side by side.
+"""Pictures of any run: curve, reliability, selective accuracy, confusion, importance of columns; several side by side.
 
 The page of a run draws its curves and its reliability with the same functions. The dots it has something to say about
 are the line with the identifier `POINTS`.
@@ -18,17 +18,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from gpcnoise_cli.evaluation.calibration import Reliability
+    from gpcnoise_cli.evaluation.importance import Importance
     from gpcnoise_cli.figures.run_view import CellView, RunView
 
 # More classes than these get no number in each field; it could not be read.
 MOST_NUMBERED = 12
 MOST_NAMED = 30
 MOST_DOTS = 60
+MOST_COLUMNS = 30
 POINTS = "points"
 
 
 def draw_run(view: RunView) -> dict[str, Figure]:
-    return {
+    figures = {
         "curve": _curve(view),
         "reliability": reliability_figure(
             view.reliability, f"{view.label}\nECE {view.metrics.ece:.4f}, nll {view.metrics.nll:.4f}"
@@ -36,6 +38,9 @@ def draw_run(view: RunView) -> dict[str, Figure]:
         "selective": _selective(view),
         "confusion": _confusion(view),
     }
+    if view.importance:
+        figures["importance"] = importance_figure(view.importance, view.label)
+    return figures
 
 
 def draw_comparison(views: Sequence[CellView]) -> dict[str, Figure]:
@@ -64,12 +69,15 @@ def draw_curve(axes: Axes, x: Sequence[float], y: Sequence[float], *, x_label: s
 
 
 def reliability_figure(table: Reliability, title: str = "", width: float = 3.6) -> Figure:
-    """How often the predicted class was right, by how sure the model was; below it how many rows each point has."""
+    """How often the predicted class was right, by how sure the model was, with 95% Wilson intervals.
+
+    Below it how many rows each point has.
+    """
     figure = new_figure(width, 1.1 * width)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     above.plot([0, 1], [0, 1], color=GREY, linestyle="--", linewidth=1.0, label="perfectly calibrated")
     above.plot(table.confidence, table.accuracy, color=BLUE, marker="o", label="this model", gid=POINTS)
-    above.vlines(table.confidence, table.confidence, table.accuracy, color=VERMILION, linewidth=1.0)
+    above.vlines(table.confidence, *table.interval, color=VERMILION, linewidth=1.0, label="95% interval")
     above.set_xlim(0.0, 1.02)
     above.set_ylim(0.0, 1.02)
     above.legend(loc="upper left")
@@ -80,6 +88,28 @@ def reliability_figure(table: Reliability, title: str = "", width: float = 3.6) 
     below.yaxis.set_major_formatter("{x:g}")
     below.yaxis.set_minor_formatter("")
     label_axes(below, x="confidence of the predicted class", y="test rows")
+    return figure
+
+
+def importance_figure(importance: Sequence[Importance], title: str = "", width: float = PAGE) -> Figure:
+    """What the columns are worth, the most important on top: beside it, how relevant the kernel finds them."""
+    shown = list(importance[:MOST_COLUMNS])
+    relevant = shown[0].relevance is not None
+    figure = new_figure(width if relevant else 0.62 * width, 0.8 + 0.17 * len(shown))
+    panels = figure.subplots(1, 2 if relevant else 1, sharey=True, squeeze=False)[0]
+    places = range(len(shown))
+    errors = [2 * one.nll_error for one in shown]
+    panels[0].barh(places, [one.nll for one in shown], xerr=errors, color=BLUE, ecolor=VERMILION)
+    panels[0].set_yticks(places, [_short(one.column) for one in shown])
+    panels[0].set_ylim(len(shown) - 0.5, -0.5)
+    label_axes(panels[0], x="rise of the nll without it, nats")
+    if relevant:
+        panels[1].barh(places, [100 * (one.relevance or 0.0) for one in shown], color=GREY)
+        label_axes(panels[1], x="ARD relevance, %")
+    for axes in panels:
+        axes.grid(visible=False, axis="y")
+    if title:
+        figure.suptitle(title, fontsize=8.5)
     return figure
 
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.calibration import Reliability, reliability
+from gpcnoise_cli.evaluation.importance import Importance, ard_relevance, permutation_importance
 from gpcnoise_cli.evaluation.metrics import Metrics, clip_probabilities, evaluate
 from gpcnoise_cli.evaluation.selective import SelectiveCurve, selective_curve
 from gpcnoise_cli.runs.run_folder import RunFolder
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.data import Split
+    from gpcnoise_cli.methods.trained_model import TrainedModel
 
 CURVE_COLUMNS = ("step", "elbo", "acc", "nll")
 # What runs may differ in, and what is told of each.
@@ -42,11 +47,19 @@ class RunView:
     confusion: NDArray[np.int64]  # [observed, predicted]
     class_names: tuple[Any, ...]
     objective: str
+    importance: tuple[Importance, ...] = ()  # the column that matters most comes first
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The numbers behind each picture."""
         table, selective = self.reliability, self.selective
-        bins = {"confidence": table.confidence, "accuracy": table.accuracy, "rows": table.count}
+        low, high = table.interval
+        bins = {
+            "confidence": table.confidence,
+            "accuracy": table.accuracy,
+            "rows": table.count,
+            "low": low,
+            "high": high,
+        }
         return {
             "curve": _rows(self.curve),
             "reliability": _rows(bins),
@@ -55,6 +68,7 @@ class RunView:
                 {"observed": name, **{str(other): n for other, n in zip(self.class_names, row, strict=True)}}
                 for name, row in zip(self.class_names, self.confusion, strict=True)
             ],
+            **({"importance": [asdict(one) for one in self.importance]} if self.importance else {}),
         }
 
 
@@ -86,7 +100,16 @@ def view_run(run_dir: Path) -> RunView:
         confusion=confusion_matrix(split.y_test, probabilities.argmax(axis=1), labels=np.arange(split.num_classes)),
         class_names=split.class_names,
         objective=config.objective,
+        importance=tuple(_importance(trained, split)),
     )
+
+
+def _importance(trained: TrainedModel, split: Split) -> list[Importance]:
+    groups: dict[str, list[int]] = {}
+    for feature, column in enumerate(trained.encoder.feature_columns):
+        groups.setdefault(column, []).append(feature)
+    relevance = ard_relevance(trained.hyperparameters, split.X_train, groups)
+    return permutation_importance(trained.predict_scaled, split.X_test, split.y_test, groups, relevance=relevance)
 
 
 def view_cells(paths: Sequence[Path]) -> list[CellView]:

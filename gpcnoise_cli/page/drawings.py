@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from gpcnoise_cli.figures.run_pictures import MOST_DOTS, POINTS, draw_curve, reliability_figure
+from gpcnoise_cli.figures.run_pictures import (
+    MOST_COLUMNS,
+    MOST_DOTS,
+    POINTS,
+    draw_curve,
+    importance_figure,
+    reliability_figure,
+)
 from gpcnoise_cli.figures.style import BLACK, drawing, label_axes, look, new_figure
 from gpcnoise_cli.page.found import is_number
 from gpcnoise_cli.page.svg import inline_svg
@@ -16,6 +23,7 @@ from gpcnoise_cli.tables.critical_difference import rank_figure
 
 if TYPE_CHECKING:
     from gpcnoise_cli.evaluation.calibration import Reliability
+    from gpcnoise_cli.evaluation.importance import Importance
     from gpcnoise_cli.tables.statistics import Comparison
 
 MOST_POINTS = 24
@@ -96,11 +104,21 @@ def curve_drawing(name: str, title: str, x: Sequence[float], y: Sequence[float],
 
 
 def reliability_drawing(name: str, title: str, table: Reliability) -> Drawing:
-    bins = zip(table.confidence, table.accuracy, table.count, strict=True)
-    texts = [f"confidence {c:.3f}: {100 * a:.1f}% right, {n} rows" for c, a, n in bins]
+    bins = zip(table.confidence, table.accuracy, *table.interval, table.count, strict=True)
+    texts = [
+        f"confidence {c:.3f}: {100 * a:.1f}% right ({100 * low:.1f} to {100 * high:.1f}%), {n} rows"
+        for c, a, low, high, n in bins
+    ]
     with drawing():
         figure = reliability_figure(table, width=NARROW)
         return Drawing(title, inline_svg(figure, name, f"{title}; {'; '.join(texts)}", points={POINTS: texts}))
+
+
+def importance_drawing(name: str, title: str, importance: Sequence[Importance]) -> Drawing:
+    told = "; ".join(f"{one.column}: nll {one.nll:+.4f}" for one in importance[:MOST_COLUMNS])
+    with drawing():
+        figure = importance_figure(importance, width=WIDE)
+        return Drawing(title, inline_svg(figure, name, f"{title}; {told}", wide=True))
 
 
 def rank_drawing(name: str, title: str, comparison: Comparison) -> Drawing:

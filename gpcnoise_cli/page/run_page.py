@@ -15,7 +15,7 @@ from gpcnoise_cli.config.schema import IN_MEMORY
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.figures.run_view import RunView, view_run
 from gpcnoise_cli.grid.repeat import train_command
-from gpcnoise_cli.page.drawings import Drawing, curve_drawing, reliability_drawing
+from gpcnoise_cli.page.drawings import Drawing, curve_drawing, importance_drawing, reliability_drawing
 from gpcnoise_cli.page.found import is_number, tell
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.tables.measured import label_of
@@ -48,6 +48,17 @@ class ClassLine:
 
 
 @dataclass(frozen=True)
+class ColumnLine:
+    """What a column of the table is worth."""
+
+    name: str
+    nll: str
+    error: str
+    acc: str
+    relevance: str
+
+
+@dataclass(frozen=True)
 class RunPage:
     name: str
     told: str
@@ -59,6 +70,8 @@ class RunPage:
     figures: tuple[tuple[str, str], ...]
     charts: tuple[Drawing, ...]
     reliability: tuple[Drawing, ...]
+    importance: tuple[Drawing, ...]
+    columns: tuple[ColumnLine, ...]
     classes: tuple[ClassLine, ...]
     worst: tuple[tuple[str, str, int, str], ...]  # observed, predicted, rows, part of the observed
     config: tuple[tuple[str, str], ...]
@@ -105,6 +118,8 @@ def run_page(run_dir: Path) -> RunPage:
         figures=tuple((key, _shown(value)) for key, value in record.items() if key not in _ELSEWHERE),
         charts=tuple(_charts(folder, config.objective)),
         reliability=() if view is None else _reliability(view),
+        importance=() if view is None else tuple(_importance(view)),
+        columns=() if view is None else tuple(_columns(view)),
         classes=() if view is None else tuple(_classes(view)),
         worst=() if view is None else tuple(_worst(view)),
         config=tuple(_flat(dataclasses.asdict(config))),
@@ -140,6 +155,17 @@ def _reliability(view: RunView) -> tuple[Drawing, Drawing]:
         reliability_drawing("reliability-diagram", "Part predicted rightly, by confidence", view.reliability),
         curve_drawing("selective", title, coverage, accuracy, x_label="part of the rows, %"),
     )
+
+
+def _importance(view: RunView) -> Iterator[Drawing]:
+    if view.importance:
+        yield importance_drawing("importance-of-columns", "What is lost without a column", view.importance)
+
+
+def _columns(view: RunView) -> Iterator[ColumnLine]:
+    for one in view.importance:
+        relevance = "–" if one.relevance is None else f"{100 * one.relevance:.1f}%"
+        yield ColumnLine(one.column, f"{one.nll:+.4f}", f"{one.nll_error:.4f}", f"{-one.acc:+.2f}", relevance)
 
 
 def _classes(view: RunView) -> Iterator[ClassLine]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 Cli = Callable[..., Any]
-KINDS = ("curve", "reliability", "selective", "confusion")
+KINDS = ("curve", "reliability", "selective", "confusion", "importance")
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,9 @@ def two_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return folders
 
 
-def test_a_run_gives_curve_reliability_selective_accuracy_and_confusion(cli: Cli, two_runs: list[Path]) -> None:
+def test_a_run_gives_curve_reliability_selective_accuracy_confusion_and_importance(
+    cli: Cli, two_runs: list[Path]
+) -> None:
     outcome = cli("plot", two_runs[0])
     assert outcome.code == 0, outcome.stderr
     written = [Path(line) for line in outcome.stdout.split()]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.testing import assert_allclose
 
 from gpcnoise_cli.evaluation.familiarity import far_beyond, openness
-from gpcnoise_cli.evaluation.importance import ard_relevance, permutation_importance
+from gpcnoise_cli.evaluation.importance import LEAST_ROWS, ard_relevance, permutation_importance
 
 GROUPS = {"decides": [0], "colour": [1, 2], "idle": [3]}
 
@@ -54,8 +54,8 @@ def test_many_rows_are_sampled() -> None:
         sizes.add(len(X))
         return by_hand(X)
 
-    permutation_importance(predict, X, y, GROUPS, most_rows=50)
-    assert sizes == {50}
+    permutation_importance(predict, X, y, GROUPS, most_predictions=0)
+    assert sizes == {LEAST_ROWS}
 
 
 def test_relevance_is_the_part_of_a_column_in_the_kernels_distances() -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpcnoise_cli.evaluation.calibration import Reliability
+from gpcnoise_cli.evaluation.importance import Importance
 from gpcnoise_cli.figures.run_pictures import MOST_DOTS
 from gpcnoise_cli.page.drawings import (
     MOST_POINTS,
@@ -18,6 +19,7 @@ from gpcnoise_cli.page.drawings import (
     Drawing,
     curve_drawing,
     difference_drawing,
+    importance_drawing,
     rank_drawing,
     reliability_drawing,
     spark,
@@ -98,4 +100,17 @@ def test_the_ranks_are_told_in_order() -> None:
 def test_a_reliability_diagram_says_how_many_rows_each_dot_has() -> None:
     table = Reliability(np.array([0.25, 0.9]), np.array([0.25, 0.5]), np.array([1, 1000]))
     drawn = reliability_drawing("x", "t", table)
-    assert told(drawn) == ["confidence 0.250: 25.0% right, 1 rows", "confidence 0.900: 50.0% right, 1000 rows"]
+    assert told(drawn) == [
+        "confidence 0.250: 25.0% right (1.5 to 88.2%), 1 rows",
+        "confidence 0.900: 50.0% right (46.9 to 53.1%), 1000 rows",
+    ]
+
+
+def test_the_importance_of_columns_names_them_all() -> None:
+    columns = [Importance("age", 0.25, 0.01, 8.0, 0.9), Importance("$5 to $10", 0.0, 0.0, 0.0, 0.1)]
+    drawn = importance_drawing("x", "t", columns)
+    assert parsed(drawn).get("aria-label") == "t; age: nll +0.2500; $5 to $10: nll +0.0000"
+    words = {text.text for text in parsed(drawn).iter("text")}
+    assert {"age", "$5 to $10", "ARD relevance, %"} <= words
+    alone = importance_drawing("x", "t", [Importance("age", 0.25, 0.01, 8.0)])
+    assert "ARD relevance, %" not in {text.text for text in parsed(alone).iter("text")}

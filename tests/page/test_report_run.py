@@ -28,6 +28,7 @@ def test_a_run_shows_all_there_is_of_it(cli: Cli, copy: Path) -> None:
     assert f"<dd>{result['nll']:.4f}</dd>" in page
     for words in (
         "GPC-I (step) on table.csv", "Test nll, nats", "<th scope=\"row\">&lt;b&gt;yes&lt;/b&gt;</th>", "no &amp; no",
+        "Which columns matter", "95% intervals",
         "runtime.chunk_rows", "tensorflow", "gpcnoise train --preset fast --data", "gpcnoise predict first --data FILE",
     ):  # fmt: skip
         assert words in page
