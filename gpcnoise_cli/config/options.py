@@ -87,6 +87,14 @@ OPTIONS = (
         "clean, or paper (row number as a feature, scaling over all rows). Default: clean.",
         grid="--protocol",
     ),
+    Option(
+        "folds", ("--folds",), "K", _DATA,
+        "Cross-validate in K parts, then train on all rows; there is no test split, unless dataset.test_fraction is given.",
+    ),
+    Option(
+        "dataset.calibration", ("--calibration-rows",), "PART", _DATA,
+        "Keep this part of the training rows from training, for `predict` --sets, --calibrate and --flag-far. Default: 0.",
+    ),
     Option("split", ("--split",), "K", _DATA, "Which random train/test split. Default: 0.", grid="--splits"),
     Option(
         "method", ("--method",), "NAME", _MODEL, "What is trained: CHOICES. Default: svgp.",
@@ -160,5 +168,8 @@ def overrides_for(given: Mapping[str, Any], raw: Sequence[str] = ()) -> list[str
         asked["dataset"] = "file"
     elif target is not None and dataset != "file":
         raise UsageError(f"--target {target!r} needs --data FILE: registered data sets know their class column.")
+    folds = [asked["folds"], *(text.partition("=")[2] for text in raw if text.startswith("folds="))][-1]
+    if folds not in (None, "0") and not any(text.startswith("dataset.test_fraction=") for text in raw):
+        raw = ["dataset.test_fraction=0", *raw]  # every row is scored once, by a model that has not seen it
     wanted = {key: value for key, value in asked.items() if value is not None}
     return [assign(key, not value if BY_KEY[key].inverted else value) for key, value in wanted.items()] + [*raw]

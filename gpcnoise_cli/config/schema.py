@@ -25,8 +25,9 @@ class DatasetConfig:
     source: str = "auto"  # auto | archive | generated | bayesian_benchmarks
     path: str | None = None  # your own file, with dataset=file
     target: str | None = None
-    test_fraction: float = 0.1
+    test_fraction: float = 0.1  # 0: train on all rows, without a test
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
+    calibration: float = 0.0  # keep this part of the training rows from training, to learn how far to trust the model
 
 
 @dataclass
@@ -112,5 +113,6 @@ class TrainConfig:
     protocol: str = MISSING
     split: int = MISSING
     seed: int = MISSING
+    folds: int = 0  # cross-validation on the training rows in so many parts; 0: none
     out: str | None = None
     tracking: str = "none"  # none | tensorboard | mlflow

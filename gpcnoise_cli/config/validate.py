@@ -49,7 +49,9 @@ _NUMBERS = (
     _at_least("split", 0, 0),
     # TensorFlow's stateless random operations take 32-bit seeds.
     _between("seed", 0, 2**31 - 1, 0),
-    _inside("dataset.test_fraction", 0.1),
+    _Rule("dataset.test_fraction", lambda value: 0 <= value < 1, "at least 0 and less than 1", 0.1),
+    _Rule("dataset.calibration", lambda value: 0 <= value < 1, "at least 0 and less than 1", 0.1),
+    _Rule("folds", lambda value: value == 0 or value >= 2, "at least 2 (or 0, for none)", 5),
     _Rule("dataset.holdout", lambda value: 0 <= value < 1, "at least 0 and less than 1", 0.2),
     _at_least("likelihood.noise_variance", 0, 1.0),
     _between("likelihood.quadrature_points", 2, 200, 20),
@@ -94,6 +96,9 @@ def validate(config: TrainConfig) -> None:
         _check_number(config, rule)
     _check_likelihood(config)
     _check_file(config)
+    if config.folds and (config.dataset.calibration or config.dataset.holdout):
+        key = "calibration" if config.dataset.calibration else "holdout"
+        raise UsageError(f"folds={config.folds} holds every training row out once; omit dataset.{key}.")
     if config.out is not None and not config.out.strip():
         raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or omit it.")
 

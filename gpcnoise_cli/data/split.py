@@ -56,6 +56,9 @@ class Split:
     feature_names: tuple[str, ...]
     scaler: Scaler
     encoder: TableEncoder | None = None
+    rows: NDArray[np.int64] | None = None  # where the training rows stand in the table, counted from 0
+    X_calibration: NDArray[Any] | None = None  # training rows that were kept from training
+    y_calibration: NDArray[np.int64] | None = None
 
     @property
     def n_train(self) -> int:
@@ -92,8 +95,8 @@ def check_request(protocol: str, split: int, test_fraction: float) -> None:
         raise unknown_choice("protocol", protocol, PROTOCOLS)
     if not 0 <= split < 2**32:
         raise UsageError(f"split number {split} is out of range; give a whole number from 0 to {2**32 - 1}.")
-    if not 0.0 < test_fraction < 1.0:
-        raise UsageError(f"test fraction {test_fraction} must lie between 0 and 1.")
+    if not 0.0 <= test_fraction < 1.0:
+        raise UsageError(f"test fraction {test_fraction} must be at least 0 and less than 1.")
 
 
 def shuffled_rows(n: int, split: int) -> NDArray[np.int64]:
@@ -152,6 +155,7 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
         feature_names=table.feature_names,
         scaler=scaler,
         encoder=table.encoder,
+        rows=train,
     )
 
 
@@ -174,4 +178,5 @@ def hold_out(split: Split, fraction: float) -> Split:
         y_train=split.y_train[:kept],
         X_test=split.X_train[kept:],
         y_test=split.y_train[kept:],
+        rows=None if split.rows is None else split.rows[:kept],
     )

@@ -32,6 +32,8 @@ class Cell:
 
     @classmethod
     def of(cls, name: str, config: TrainConfig, departures: Mapping[str, Any] | None = None) -> Cell:
+        if config.dataset.test_fraction == 0.0 and not config.folds and not config.dataset.holdout:
+            raise UsageError("dataset.test_fraction=0 leaves no rows to compare results on; add folds=5, or omit it.")
         return cls(name, digest_of(config), config, dict(departures or {}))
 
     def to_dict(self) -> dict[str, Any]:
