@@ -47,11 +47,11 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     likelihood : {"softmax", "step", "probit", "logit"}, default="softmax"
         Or one of other authors: "augmented", "probit_quadrature", "logit_quadrature", "softmax_sampled", "dirichlet".
     kernel : {"rbf", "matern32", "matern52", "matern52+rbf"}, default="rbf"
-    method : {"svgp", "selu"}, default="svgp"
+    method : {"svgp", "ep", "selu"}, default="svgp"
         What is trained: the sparse variational GP, or another method of the registry, which takes of the parameters
         here what concerns it; its own settings are overrides such as `"method.settings.layers=3"`.
-    ard : bool, default=False
-        One lengthscale per feature instead of one.
+    ard : bool, optional
+        One lengthscale per feature (both presets), or one.
     inducing : int or "auto", default="auto"
         Number of inducing points, never more than there are different rows; "auto" is 50 + n/6, at most 300.
     batch_size : int or "auto", default="auto"
@@ -104,7 +104,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         kernel: str = "rbf",
         *,
         method: str = "svgp",
-        ard: bool = False,
+        ard: bool | None = None,
         inducing: int | str = AUTO,
         batch_size: int | str = AUTO,
         iterations: int | None = None,

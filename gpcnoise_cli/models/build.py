@@ -15,7 +15,7 @@ from gpcnoise_cli.models.svgp import FusedSVGP
 
 def build_model(config: TrainConfig, X: NDArray[np.floating], num_classes: int) -> FusedSVGP:
     """The model `config` asks for, started from the scaled training inputs `X`."""
-    Z = start_inducing_points(X, config.inducing, config.seed)
+    Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
     lengthscale = config.kernel.lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
     return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale)
 
@@ -35,6 +35,7 @@ def assemble(
         delta=config.delta.value,
         delta_prior=config.delta.prior,
         quadrature_points=options.quadrature_points,
+        squash=options.squash,
         prediction_draws=options.prediction_draws,
         alpha_epsilon=options.alpha_epsilon,
         seed=config.seed,

@@ -116,7 +116,7 @@ class EPFit:
         self.config, self.split, self.settings = config, split, Settings(**config.method.settings)
         X = np.asarray(split.X_train, np.float64)
         if earlier is None:
-            Z = start_inducing_points(X, config.inducing, config.seed)
+            Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
             lengthscale = config.kernel.lengthscale
             lengthscale = lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
             self.model = EPModel(config, Z, split.num_classes, lengthscale)
