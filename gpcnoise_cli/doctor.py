@@ -148,7 +148,7 @@ def _smoke_test() -> tuple[str, str]:
         )
         config.out = str(Path(folder) / "run")
         result = run_training(config, data=load_data(config))
-        again = evaluate_trained(load_trained(Path(config.out)))
+        again = evaluate_trained(load_trained(Path(config.out)), Path(config.out))
     if not np.isfinite(result["nll"]):
         return FAIL, f"one step of training gave the nll {result['nll']}"
     if result["nll"] != again["nll"]:

@@ -69,7 +69,7 @@ class LiveProgress(TrainingEvents):
         self.began, self.first = time.monotonic(), 0
 
     def started(self, step: int, iterations: int) -> None:
-        self.first = step
+        self.began, self.first = time.monotonic(), step  # the next fold may begin before the bar has ended
         self.progress.update(self.task, total=iterations, completed=step)
 
     def progressed(self, step: int, iterations: int, loss: float) -> None:

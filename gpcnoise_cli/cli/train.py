@@ -38,7 +38,7 @@ def train(
         emit_json(result)
     else:
         _print_result(result)
-    if result["acc"] <= result["majority_acc"]:
+    if result["acc"] is not None and result["acc"] <= result["majority_acc"]:
         say(
             f"this is no better than always naming the largest class ({result['majority_acc']:.2f}%): try more "
             "--iterations, another --learning-rate, or another start by kernel.lengthscale."
@@ -95,19 +95,39 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
 
 
 def _print_result(result: dict[str, Any]) -> None:
+    scored = f", {result['n_test']} {result.get('scored_on') or 'test rows'}"
+    if result.get("folds"):
+        scored = f", each of them scored once in {len(result['folds'])} folds"
     title = (
         f"{model_title(result)} on {result['dataset']} "
         f"({result['source']}, protocol {result['protocol']}, split {result['split']}): "
-        f"{result['n_train']} training rows, {result['n_test']} {result.get('scored_on', 'test rows')}, "
-        f"d = {result['d']}, {result['classes']} classes"
+        f"{result['n_train']} training rows{scored}, d = {result['d']}, {result['classes']} classes"
     )
     is_bound = result.get("elbo") is not None
-    row = [
-        *score_cells(result, _SCORES),
+    bound = [
         score(result["elbo"] if is_bound else result.get("objective_value"), 1),
         score(result.get("delta"), 4),
         str(result["steps"]),
         score(result["train_seconds"], 1),
     ]
-    print_table((*_SCORES, "ELBO" if is_bound else "objective", "δ", "steps", "seconds"), [row], title=title)
+    head = (*_SCORES, "ELBO" if is_bound else "objective", "δ", "steps", "seconds")
+    rows = [[*score_cells(result, _SCORES), *bound]]
+    if result.get("folds"):
+        errors = score_cells(result["standard_errors"], _SCORES)
+        rows = [[*(f"{mean} ± {error}" for mean, error in zip(rows[0], errors, strict=False)), *bound]]
+    print_table(head, rows, title=title)
+    if result.get("folds"):
+        table, test = f"{result['run_dir']}/{result['out_of_fold']}", result.get("test")
+        say("± is the standard error of the mean over the folds; ELBO, δ and steps are of the model on all rows.")
+        say(f"every row's probabilities by a model that has not seen it: {table}")
+        if test:
+            scores = f"acc {test['acc']:.2f}%, nll {test['nll']:.4f}"
+            say(f"on {test['n_test']} test rows the model of all training rows has {scores}.")
+    elif result["acc"] is None:
+        say("there are no scores: dataset.test_fraction=0 leaves no rows to test on; `--folds 5` gives an estimate.")
+    if result.get("n_calibration"):
+        say(
+            f"{result['n_calibration']} further training rows were kept from training, for `gpcnoise predict` with "
+            "--sets, --calibrate or --flag-far."
+        )
     say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {result['run_dir']} --data FILE --out FILE")

@@ -89,11 +89,11 @@ OPTIONS = (
     ),
     Option(
         "folds", ("--folds",), "K", _DATA,
-        "Cross-validate in K parts, then train on all rows; there is no test split, unless dataset.test_fraction is given.",
+        "Cross-validate in K parts, then train on all rows; no test rows unless dataset.test_fraction is given.",
     ),
     Option(
         "dataset.calibration", ("--calibration-rows",), "PART", _DATA,
-        "Keep this part of the training rows from training, for `predict` --sets, --calibrate and --flag-far. Default: 0.",
+        "Keep this part of the rows from training, for `predict` --sets, --calibrate and --flag-far. Default: 0.",
     ),
     Option("split", ("--split",), "K", _DATA, "Which random train/test split. Default: 0.", grid="--splits"),
     Option(

@@ -87,7 +87,7 @@ def reliability_figure(table: Reliability, title: str = "", width: float = 3.6) 
     below.set_ylim(0.6, 2.0 * float(table.count.max()))  # a single row is a bar, too
     below.yaxis.set_major_formatter("{x:g}")
     below.yaxis.set_minor_formatter("")
-    label_axes(below, x="confidence of the predicted class", y="test rows")
+    label_axes(below, x="confidence of the predicted class", y="rows")
     return figure
 
 

@@ -48,6 +48,7 @@ class RunView:
     class_names: tuple[Any, ...]
     objective: str
     importance: tuple[Importance, ...] = ()  # the column that matters most comes first
+    rows: str = "test rows"  # what was predicted
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """The numbers behind each picture."""
@@ -82,34 +83,43 @@ class CellView:
 
 
 def view_run(run_dir: Path) -> RunView:
-    """Load the model and predict the test rows of the run's own split."""
+    """Load the model and predict the test rows of the run's own split; without any, see the rows that it held out."""
+    from gpcnoise_cli.runs.held_out import held_out_rows
     from gpcnoise_cli.runs.trained import load_trained, own_split
 
     trained = load_trained(run_dir)
     split = own_split(trained)
     from sklearn.metrics import confusion_matrix
 
-    probabilities = clip_probabilities(trained.predict_scaled(split.X_test))
+    if split.n_test:
+        probabilities, y, rows = clip_probabilities(trained.predict_scaled(split.X_test)), split.y_test, "test rows"
+        importance = _importance(trained, split, split.X_test, y)
+    else:
+        held_out = held_out_rows(run_dir, "a picture of a run with dataset.test_fraction=0")
+        probabilities, y, rows = held_out.probabilities, held_out.y, held_out.what
+        unseen = split.X_calibration  # out-of-fold rows were not seen by the models of the folds, but by this one
+        importance = [] if unseen is None else _importance(trained, split, unseen, y)
     config = trained.config
     return RunView(
         label=f"{config.dataset.name}, {config.likelihood.name}, {config.kernel.name}, split {config.split}",
         curve=_columns(RunFolder(run_dir)),
-        metrics=evaluate(probabilities, split.y_test),
-        reliability=reliability(probabilities, split.y_test),
-        selective=selective_curve(probabilities, split.y_test),
-        confusion=confusion_matrix(split.y_test, probabilities.argmax(axis=1), labels=np.arange(split.num_classes)),
+        metrics=evaluate(probabilities, y),
+        reliability=reliability(probabilities, y),
+        selective=selective_curve(probabilities, y),
+        confusion=confusion_matrix(y, probabilities.argmax(axis=1), labels=np.arange(split.num_classes)),
         class_names=split.class_names,
         objective=config.objective,
-        importance=tuple(_importance(trained, split)),
+        importance=tuple(importance),
+        rows=rows,
     )
 
 
-def _importance(trained: TrainedModel, split: Split) -> list[Importance]:
+def _importance(trained: TrainedModel, split: Split, X: NDArray[np.floating], y: NDArray[np.int64]) -> list[Importance]:
     groups: dict[str, list[int]] = {}
     for feature, column in enumerate(trained.encoder.feature_columns):
         groups.setdefault(column, []).append(feature)
     relevance = ard_relevance(trained.hyperparameters, split.X_train, groups)
-    return permutation_importance(trained.predict_scaled, split.X_test, split.y_test, groups, relevance=relevance)
+    return permutation_importance(trained.predict_scaled, X, y, groups, relevance=relevance)
 
 
 def view_cells(paths: Sequence[Path]) -> list[CellView]:

@@ -51,7 +51,12 @@ class Cell:
 
 
 # Settings that are younger than the first results: at their defaults they are left out, so that digests stay.
-ADDED_LATER = frozenset({"method.name", "likelihood.alpha_epsilon", "likelihood.squash", "inducing_start"})
+ADDED_LATER = frozenset(
+    {
+        *("method.name", "likelihood.alpha_epsilon", "likelihood.squash", "inducing_start"),
+        *("folds", "dataset.calibration"),
+    }
+)
 
 
 def digest_of(config: TrainConfig) -> str:

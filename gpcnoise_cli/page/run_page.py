@@ -69,6 +69,7 @@ class RunPage:
     tiles: tuple[tuple[str, str], ...]
     figures: tuple[tuple[str, str], ...]
     charts: tuple[Drawing, ...]
+    rows: str  # what was predicted: test rows, or those that were held out
     reliability: tuple[Drawing, ...]
     importance: tuple[Drawing, ...]
     columns: tuple[ColumnLine, ...]
@@ -117,6 +118,7 @@ def run_page(run_dir: Path) -> RunPage:
         tiles=tuple(_tiles(record)),
         figures=tuple((key, _shown(value)) for key, value in record.items() if key not in _ELSEWHERE),
         charts=tuple(_charts(folder, config.objective)),
+        rows="test rows" if view is None else view.rows,
         reliability=() if view is None else _reliability(view),
         importance=() if view is None else tuple(_importance(view)),
         columns=() if view is None else tuple(_columns(view)),

@@ -1,4 +1,4 @@
-"""Predictions as a table: the column `class` with the class's own name, then `p(<name>)` for each class.
+"""Predictions as a table: the column `class` with the class's own name, then `p(<name>)` for each class, then others.
 
 A table is written block by block, so its length does not matter, and appears under its name only when it is whole.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import gzip
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-Blocks = Iterable[NDArray[np.floating]]
+Further = Mapping[str, Any]
+Blocks = Iterable[tuple[NDArray[np.floating], Further]]
+"""Probabilities, and further columns, which are those of every block."""
 WriteBlock = Callable[["pd.DataFrame"], Any]
 
 
@@ -43,7 +45,9 @@ def probability_column(name: ClassName) -> str:
     return f"p({name})"
 
 
-def prediction_table(probabilities: NDArray[np.floating], class_names: Sequence[ClassName]) -> pd.DataFrame:
+def prediction_table(
+    probabilities: NDArray[np.floating], class_names: Sequence[ClassName], further: Further | None = None
+) -> pd.DataFrame:
     """One block of the table."""
     import pandas as pd
 
@@ -51,6 +55,8 @@ def prediction_table(probabilities: NDArray[np.floating], class_names: Sequence[
     names = np.empty(len(class_names), dtype=object)  # filled by hand: NumPy would turn mixed types into text
     names[:] = class_names
     frame.insert(0, "class", names[probabilities.argmax(axis=1)])
+    for name, values in (further or {}).items():
+        frame[name] = values
     return frame
 
 
@@ -59,16 +65,16 @@ def write_predictions(out: Path, blocks: Blocks, class_names: Sequence[ClassName
 
     def fill(stream: IO[bytes]) -> None:
         with _writer(out, stream, class_names) as write:
-            for probabilities in blocks:
-                write(prediction_table(probabilities, class_names))
+            for probabilities, further in blocks:
+                write(prediction_table(probabilities, class_names, further))
 
     write_atomically(out, fill)
 
 
 def csv_blocks(blocks: Blocks, class_names: Sequence[ClassName], separator: str = ",") -> Iterator[str]:
     """The table as text, for standard output."""
-    for number, probabilities in enumerate(blocks):
-        yield _text(prediction_table(probabilities, class_names), separator, header=number == 0)
+    for number, (probabilities, further) in enumerate(blocks):
+        yield _text(prediction_table(probabilities, class_names, further), separator, header=number == 0)
 
 
 @contextlib.contextmanager
@@ -78,9 +84,18 @@ def _writer(out: Path, stream: IO[bytes], class_names: Sequence[ClassName]) -> I
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        schema = _schema(class_names)
-        with pq.ParquetWriter(stream, schema) as parquet:
-            yield lambda frame: parquet.write_table(pa.Table.from_pandas(_typed(frame, schema), schema))
+        with contextlib.ExitStack() as open_files:
+            parquet: Any = None
+
+            def write_parquet(frame: pd.DataFrame) -> None:
+                nonlocal parquet
+                schema = _schema(frame, class_names)
+                parquet = parquet or open_files.enter_context(pq.ParquetWriter(stream, schema))
+                parquet.write_table(pa.Table.from_pandas(_typed(frame, schema), schema))
+
+            yield write_parquet
+            if parquet is None:
+                write_parquet(prediction_table(np.empty((0, len(class_names))), class_names))
         return
     headed = False
 
@@ -99,13 +114,14 @@ def _text(frame: pd.DataFrame, separator: str, *, header: bool) -> str:
     return frame.to_csv(sep=separator, header=header, index=False, lineterminator="\n")
 
 
-def _schema(class_names: Sequence[ClassName]) -> pa.Schema:
+def _schema(frame: pd.DataFrame, class_names: Sequence[ClassName]) -> pa.Schema:
     """`class` has the type of the names; text if they are of several."""
     import pyarrow as pa
 
     types = {type(name) for name in class_names}
     of_class = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}.get(types.pop() if len(types) == 1 else str)
-    columns = [pa.field(probability_column(name), pa.float64()) for name in class_names]
+    kinds = {"f": pa.float64(), "b": pa.bool_()}
+    columns = [pa.field(name, kinds.get(frame[name].dtype.kind, pa.string())) for name in frame.columns[1:]]
     return pa.schema([pa.field("class", of_class or pa.string()), *columns])
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
 
 from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
 from gpcnoise_cli.data import Split, load_split
+from gpcnoise_cli.data.parts import keep_back
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.evaluation.metrics import Metrics, evaluate
 from gpcnoise_cli.methods.registry import method_of
+from gpcnoise_cli.runs.held_out import HeldOut
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
 from gpcnoise_cli.runs.tracking.tracker import Place, tracked
@@ -27,6 +29,7 @@ SETTINGS = (
     *("batch_size", "delta_mode", "iterations", "learning_rate", "optimizer", "precision"),
 )
 FACTS = ("delta", "elbo", "objective_value", "steps", "train_seconds", "seconds_per_step", "incidents")
+SCORES = tuple(field.name for field in fields(Metrics))
 
 
 class Filed(TrainingEvents):
@@ -61,7 +64,7 @@ def load_data(config: TrainConfig) -> Split:
             "the model was fitted from arrays in memory, so it has no data file and no test rows of its own; "
             "give labelled rows by `gpcnoise evaluate RUN_DIR --data FILE`."
         )
-    return load_split(
+    split = load_split(
         source.name,
         protocol=config.protocol,
         split=config.split,
@@ -71,6 +74,7 @@ def load_data(config: TrainConfig) -> Split:
         test_fraction=source.test_fraction,
         holdout=source.holdout,
     )
+    return keep_back(split, source.calibration)
 
 
 def run_training(
@@ -92,12 +96,46 @@ def run_training(
     """
     check_tracking(config.tracking)
     device = prepare(config.runtime)
-    from gpcnoise_cli.methods.trained_model import TrainedModel
-    from gpcnoise_cli.training.progress import Progress
-
     split = data or load_data(config)
     if limit_inducing:
         config = replace(config, inducing=min(config.inducing, split.n_train))
+
+    def train(config: TrainConfig, split: Split, folder: RunFolder | None, **how: Any) -> dict[str, Any]:
+        return _train_one(config, split, folder, device, resume, events, stop_requested, **how)
+
+    if config.folds:
+        from gpcnoise_cli.runs.folds import run_folds
+
+        return run_folds(
+            config,
+            split,
+            folder,
+            train,
+            limit_inducing=limit_inducing,
+            keep_probabilities=keep_probabilities,
+            say=events.message if events else lambda text: None,
+        )
+    return train(config, split, folder, keep_probabilities=keep_probabilities, tracked_at=tracked_at)
+
+
+def _train_one(
+    config: TrainConfig,
+    split: Split,
+    folder: RunFolder | None,
+    device: str,
+    resume: bool,
+    events: TrainingEvents | None,
+    stop_requested: Callable[[], bool],
+    *,
+    keep_probabilities: bool = False,
+    keep_model: bool = True,
+    tracked_at: Place | None = None,
+    amend: Callable[[dict[str, Any]], dict[str, Any]] = lambda result: result,
+) -> dict[str, Any]:
+    """One model on one split; `amend` has the last word on its result before that is filed."""
+    from gpcnoise_cli.methods.trained_model import TrainedModel
+    from gpcnoise_cli.training.progress import Progress
+
     fit = method_of(config).start(config, split)
     folder = folder or RunFolder.create(config)
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
@@ -106,13 +144,17 @@ def run_training(
         classifier = fit.run(progress)
         probabilities = classifier.predict(split.X_test)
         trained = TrainedModel.of(config, classifier, split)
-        trained.save(folder.path)
+        if split.X_calibration is not None and split.y_calibration is not None:
+            HeldOut.of(trained, split.X_calibration, split.y_calibration).save(folder.path)
+        if keep_model:
+            trained.save(folder.path)
         if keep_probabilities:
             folder.write_probabilities(probabilities, split.y_test)
+        scores = asdict(evaluate(probabilities, split.y_test)) if split.n_test else dict.fromkeys(SCORES)
         result = {
             **describe(config, split),
             "device": device,
-            **asdict(evaluate(probabilities, split.y_test)),
+            **scores,
             **dict.fromkeys(FACTS),
             **classifier.facts(),
             "run_dir": str(folder.path),
@@ -120,6 +162,7 @@ def run_training(
         }
         if tracker is not None and tracker.trouble:
             result["tracking_failed"] = tracker.trouble
+        result = amend(result)
         folder.write_metrics(result)
         if tracker is not None:
             tracker.finished(result, folder)
@@ -134,7 +177,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "dataset": config.dataset.name,
         "source": split.source,
         "protocol": config.protocol,
-        "scored_on": "held-out training rows" if config.dataset.holdout else "test rows",
+        "scored_on": _scored_on(config, split),
         "method": config.method.name,
         **dict.fromkeys(SETTINGS),
         **method_of(config).describe(config, split.num_classes),
@@ -142,8 +185,17 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "seed": config.seed,
         "n_train": split.n_train,
         "n_test": split.n_test,
+        **({"n_calibration": len(split.y_calibration)} if split.y_calibration is not None else {}),
         "d": split.d,
         "classes": split.num_classes,
         "class_names": list(split.class_names),
-        "majority_acc": 100.0 * float(np.mean(split.y_test == np.bincount(split.y_train).argmax())),
+        "majority_acc": 100.0 * float(np.mean(split.y_test == np.bincount(split.y_train).argmax()))
+        if split.n_test
+        else None,
     }
+
+
+def _scored_on(config: TrainConfig, split: Split) -> str | None:
+    if not split.n_test:
+        return None
+    return "held-out training rows" if config.dataset.holdout else "test rows"

@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.runs.held_out import held_out_rows
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.train import load_data
 from gpcnoise_cli.methods.registry import method_of
+from gpcnoise_cli.runs.trust import Asked, Judge, Judged, scores_of
 from gpcnoise_cli.runtime import prepare
 
 if TYPE_CHECKING:
@@ -42,24 +43,41 @@ def load_trained(run_dir: Path) -> TrainedModel:
     return TrainedModel.load(run_dir)
 
 
-def predict_file(trained: TrainedModel, data: Path) -> Iterator[NDArray[np.float64]]:
-    """Class probabilities [n, C] of the rows of a file, block by block, in the file's order."""
+def predict_file(trained: TrainedModel, data: Path, judge: Judge) -> Iterator[Judged]:
+    """Class probabilities [n, C] of the rows of a file, with what else is asked for: block by block, in their order."""
     for X in read_feature_blocks(data, trained.encoder, BLOCK_ROWS):
-        yield trained.predict_probabilities(X)
+        yield judge(trained.scaler.transform(X))
 
 
-def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[str, Any]:
-    """The metrics on a labelled file, or on the test rows of the run's own split."""
-    config = trained.config
-    if data is None:
-        split = own_split(trained)
-        probabilities, y = trained.predict_scaled(split.X_test), split.y_test
+def evaluate_trained(
+    trained: TrainedModel, run_dir: Path, data: Path | None = None, asked: Asked | None = None
+) -> dict[str, Any]:
+    """The metrics on a labelled file, or on the test rows of the run's own split, or on its held-out rows."""
+    asked = asked or Asked()
+    asked.check()
+    config, rows = trained.config, "all"
+    split = own_split(trained) if data is None else None
+    if split is not None and not split.n_test:
+        held_out = held_out_rows(run_dir, "a run with dataset.test_fraction=0 has no test rows: without --data, this")
+        if asked.needs_held_out:
+            raise UsageError(
+                f"{asked.needs_held_out} is learned from the {held_out.what} of this run, and it has no test rows to "
+                "try it on; give labelled rows by --data FILE."
+            )
+        judge, rows, y = Judge(trained, run_dir, asked), held_out.what, held_out.y
+        judged = judge.decided(held_out.probabilities)
     else:
-        X, y = read_labelled(data, trained.encoder)
-        probabilities = trained.predict_probabilities(X)
+        judge = Judge(trained, run_dir, asked)
+        if split is not None:
+            rows, X, y = "test split", split.X_test, split.y_test
+        else:
+            assert data is not None
+            raw, y = read_labelled(data, trained.encoder)
+            X = trained.scaler.transform(raw)
+        judged = judge(X)
     return {
         "data": config.dataset.path if data is None else str(data),
-        "rows": "test split" if data is None else "all",
+        "rows": rows,
         "dataset": config.dataset.name,
         "protocol": config.protocol,
         "split": config.split,
@@ -68,7 +86,9 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
         "n": len(y),
         "classes": len(trained.class_names),
         "class_names": list(trained.class_names),
-        **asdict(evaluate(probabilities, y)),
+        **asdict(evaluate(judged.probabilities, y)),
+        **scores_of(judge, judged, y),
+        **({"notes": judge.notes} if judge.notes else {}),
     }
 
 

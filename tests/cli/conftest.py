@@ -41,6 +41,12 @@ def three_class_table(n: int = 160, seed: int = 0) -> pd.DataFrame:
     return pd.DataFrame({"height": height, "weight": weight, "colour": colour, "old": old, "kind": kind})
 
 
+@pytest.fixture
+def new_rows() -> Callable[..., pd.DataFrame]:
+    """`new_rows(n=100, seed=1)`: further rows from where those of `tables.three` came."""
+    return three_class_table
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Tables:
     folder = tmp_path_factory.mktemp("tables")
