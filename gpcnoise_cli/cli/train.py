@@ -56,6 +56,10 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
         raise UsageError(f"method={config.method.name} has a likelihood of its own ({own}); leave out {chosen}.")
     if config.dataset.path is not None:  # a run must be resumable from any folder
         config.dataset.path = str(Path(config.dataset.path).resolve())
+    if config.class_weight is not None:
+        from gpcnoise_cli.data.weights import spelled_out
+
+        config.class_weight = spelled_out(config.class_weight)  # the run must not need the file again
     asked = any(override.startswith("inducing=") for override in overrides)
     return _train(config, limit_inducing=not asked)
 

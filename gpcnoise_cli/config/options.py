@@ -142,6 +142,10 @@ OPTIONS = (
         "optimizer.learning_rate", ("--learning-rate",), "RATE", _TRAINING, "Adam's rate. Default: by preset.",
         parameter="learning_rate",
     ),
+    Option(
+        "class_weight", ("--class-weight",), "WEIGHTS", _TRAINING,
+        "balanced, or JSON {class: weight}, or a CSV or JSON file: how many rows one of a class counts as. Default: 1.",
+    ),
     Option("seed", ("--seed",), "NUMBER", _TRAINING, "Seed of everything random but the split. Default: 0."),
     Option(
         "runtime.precision", ("--precision",), "NAME", _RUN, "CHOICES. Default: mixed.",

@@ -115,6 +115,7 @@ class TrainConfig:
     protocol: str = MISSING
     split: int = MISSING
     seed: int = MISSING
+    class_weight: str | None = None  # balanced, JSON {class: weight}, or a file of it
     folds: int = 0  # cross-validation on the training rows in so many parts; 0: none
     out: str | None = None
     tracking: str = "none"  # none | tensorboard | mlflow

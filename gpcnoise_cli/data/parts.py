@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.data.split import Scaler, Split
+from gpcnoise_cli.data.split import Scaler, Split, moments
 from gpcnoise_cli.errors import UsageError
 
 Rows = NDArray[np.int64]
@@ -30,8 +30,8 @@ def keep_back(split: Split, fraction: float) -> Split:
             f"keeping {fraction:g} of {split.n_train} training rows for calibration leaves none on one side."
         )
     rows = np.arange(split.n_train)  # a split is shuffled, so its last rows are as good as any
-    _check_classes(split, rows[:kept], f"keeping {fraction:g} of the training rows for calibration")
-    part = _trained_on(split, rows[:kept])
+    check_classes(split, rows[:kept], f"keeping {fraction:g} of the training rows for calibration")
+    part = trained_on(split, rows[:kept], _some(split.weights, rows[:kept]))
     X = _as_scaled(split, part.scaler, split.X_train[kept:])
     return replace(part, X_calibration=X, y_calibration=split.y_train[kept:])
 
@@ -54,7 +54,7 @@ def fold_rows(split: Split, count: int) -> list[Rows]:
                 f"no class has as many rows as there are folds ({count}); take --folds {largest} or less."
             ) from error
     for rows in found:
-        _check_classes(split, np.setdiff1d(np.arange(split.n_train), rows), f"folds={count}")
+        check_classes(split, np.setdiff1d(np.arange(split.n_train), rows), f"folds={count}")
     return found
 
 
@@ -62,16 +62,18 @@ def folds_of(split: Split, count: int) -> Iterator[tuple[Rows, Split]]:
     """Each fold: its rows, and a split that has them in place of the test rows, and as calibration rows."""
     everything = np.arange(split.n_train)
     for rows in fold_rows(split, count):
-        part = _trained_on(split, np.setdiff1d(everything, rows))
+        others = np.setdiff1d(everything, rows)
+        part = trained_on(split, others, _some(split.weights, others))
         X, y = _as_scaled(split, part.scaler, split.X_train[rows]), split.y_train[rows]
         yield rows, replace(part, X_test=X, y_test=y, X_calibration=X, y_calibration=y)
 
 
-def _trained_on(split: Split, rows: Rows) -> Split:
+def trained_on(split: Split, rows: Rows, weights: NDArray[np.float64] | None) -> Split:
+    """`split` with some of its training rows, which count by `weights`, and scaled by them."""
     X = split.X_train
     if split.protocol == "clean":
         # Relative to the spread over all rows, which need not be one: the encoding may weigh its features.
-        mean, part, whole = X[rows].mean(axis=0), X[rows].std(axis=0), X.std(axis=0)
+        (mean, part), (_, whole) = moments(X[rows], weights), moments(X, split.weights)
         spread = np.where((part > 0) & (whole > 0), part / np.where(whole > 0, whole, 1.0), 1.0)
         old = split.scaler
         scaler = Scaler(old.mean + old.scale * mean, old.scale * spread)
@@ -83,8 +85,13 @@ def _trained_on(split: Split, rows: Rows) -> Split:
         y_train=split.y_train[rows],
         X_test=_as_scaled(split, scaler, split.X_test),
         scaler=scaler,
-        rows=None if split.rows is None else split.rows[rows],
+        rows=_some(split.rows, rows),
+        weights=weights,
     )
+
+
+def _some(values: NDArray[Any] | None, rows: Rows) -> NDArray[Any] | None:
+    return None if values is None else values[rows]
 
 
 def _as_scaled(split: Split, scaler: Scaler, X: NDArray[Any]) -> NDArray[Any]:
@@ -94,7 +101,7 @@ def _as_scaled(split: Split, scaler: Scaler, X: NDArray[Any]) -> NDArray[Any]:
     return np.ascontiguousarray(moved.astype(X.dtype, copy=False))
 
 
-def _check_classes(split: Split, kept: Rows, what: str) -> None:
+def check_classes(split: Split, kept: Rows, what: str) -> None:
     absent = np.setdiff1d(split.y_train, split.y_train[kept])
     if len(absent):
         raise UsageError(

@@ -57,12 +57,18 @@ class Split:
     scaler: Scaler
     encoder: TableEncoder | None = None
     rows: NDArray[np.int64] | None = None  # where the training rows stand in the table, counted from 0
+    weights: NDArray[np.float64] | None = None  # of the training rows; a row of weight 2 counts as two
     X_calibration: NDArray[Any] | None = None  # training rows that were kept from training
     y_calibration: NDArray[np.int64] | None = None
 
     @property
     def n_train(self) -> int:
         return int(self.X_train.shape[0])
+
+    @property
+    def total_weight(self) -> float:
+        """How many rows the training rows stand for."""
+        return self.n_train if self.weights is None else float(np.sum(self.weights))
 
     @property
     def n_test(self) -> int:
@@ -116,10 +122,18 @@ def fit_paper_scaler(X: NDArray[np.float64]) -> Scaler:
     return _finite(scaler)
 
 
-def fit_clean_scaler(X: NDArray[np.float64]) -> Scaler:
+def moments(X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Mean and standard deviation of each column; a row of weight 2 counts as two."""
+    if weights is None:
+        return np.mean(X, axis=0), np.std(X, axis=0)
+    mean = np.average(X, axis=0, weights=weights)
+    return mean, np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+
+
+def fit_clean_scaler(X: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> Scaler:
     """Mean and std of the training rows; a constant column keeps scale 1, so it becomes zero and not NaN."""
     with np.errstate(over="ignore", invalid="ignore"):
-        mean, std, constant = np.mean(X, axis=0), np.std(X, axis=0), np.ptp(X, axis=0) == 0.0
+        (mean, std), constant = moments(X, weights), np.ptp(X, axis=0) == 0.0
     # Rounding may move the mean of a constant column off its value: take the value itself.
     return _finite(Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std)))
 
@@ -179,4 +193,5 @@ def hold_out(split: Split, fraction: float) -> Split:
         X_test=split.X_train[kept:],
         y_test=split.y_train[kept:],
         rows=None if split.rows is None else split.rows[:kept],
+        weights=None if split.weights is None else split.weights[:kept],
     )

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Scaler, fit_clean_scaler
@@ -28,6 +28,7 @@ from gpcnoise_cli.estimator.settings import (
     seed_from,
     settings,
 )
+from gpcnoise_cli.estimator.weights import merged, with_classes
 from gpcnoise_cli.evaluation.metrics import clip_probabilities
 from gpcnoise_cli.runtime import load_tensorflow
 
@@ -70,6 +71,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         Of the training; predictions are computed in float64.
     standardise : bool, default=True
         Centre and scale each feature on the training rows; the start values assume features of about unit variance.
+    class_weight : {"balanced"}, dict or None, default=None
+        What the weights of the rows of a class are multiplied by; "balanced" gives all classes the same total.
     preset : {"fast", "paper"}, default="fast"
     overrides : sequence of str, default=()
         Any other setting, as on the command line: `("kernel.shared=false",)`.
@@ -92,8 +95,9 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    There are no sample weights. A weighted bound would be sound, but inducing points, start values, minibatches and the
-    closed-form δ would all have to follow the weights, and none of the models here was studied that way.
+    Weights are not brought to a mean of one: a row of weight 2 is two rows, in the bound, the scaling, the starts, the
+    closed-form δ and the end of training. Class weights change the shares of the classes that probabilities speak of;
+    to decide by cost, keep them out and weigh the probabilities instead (docs/trust.md).
     """
 
     _encoder: TableEncoder | None = None  # of a loaded run whose table had other columns than numbers
@@ -114,6 +118,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         objective: str | None = None,
         precision: str = "mixed",
         standardise: bool = True,
+        class_weight: Any = None,
         preset: str = "fast",
         overrides: Sequence[str] = (),
         warm_start: bool = False,
@@ -133,25 +138,36 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         self.objective = objective
         self.precision = precision
         self.standardise = standardise
+        self.class_weight = class_weight
         self.preset = preset
         self.overrides = overrides
         self.warm_start = warm_start
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> GPCNoiseClassifier:
-        """Learn from rows X [n, d] of numbers and their classes y [n]."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GPCNoiseClassifier:
+        """Learn from rows X [n, d] of numbers and their classes y [n]; a row of weight 2 counts as two such rows."""
         config = settings(self.get_params(deep=False), seed_from(self.random_state))
         start = getattr(self, "_fitted", None) if self.warm_start else None
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, reset=start is None)
         check_classification_targets(y)
+        weights = None
+        if sample_weight is not None:
+            weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+            if not len(y):
+                raise ValueError("all sample weights are 0, so there is nothing to learn from.")
         classes, labels = self._labels(y, start)
         try:
-            scaler = start.scaler if start else self._scaler(X)
+            X, labels, weights = merged(X, labels, weights)
+            weights = with_classes(weights, self.class_weight, labels, classes)
+            scaler = start.scaler if start else self._scaler(X, weights)
             X = scaler.transform(X)
             m = self._kept_inducing(start, config) if start else number_of_inducing(X, self.inducing)
             config = replace(config, inducing=m, batch_size=rows_per_step(len(X), self.batch_size))
-            fit = fit_model(config, X, labels, len(classes), scaler, start=start, verbose=bool(self.verbose))
+            fit = fit_model(
+                config, X, labels, len(classes), scaler, weights=weights, start=start, verbose=bool(self.verbose)
+            )
         except GpcnoiseError as error:
             raise ValueError(str(error)) from error
         if start is None:
@@ -257,9 +273,9 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
             )
         return classes, labels.astype(np.int64)
 
-    def _scaler(self, X: NDArray[np.float64]) -> Scaler:
+    def _scaler(self, X: NDArray[np.float64], weights: NDArray[np.float64] | None) -> Scaler:
         if self.standardise:
-            return fit_clean_scaler(X)
+            return fit_clean_scaler(X, weights)
         return Scaler(np.zeros(X.shape[1]), np.ones(X.shape[1]))
 
     def _kept_inducing(self, start: TrainedModel, config: TrainConfig) -> int:

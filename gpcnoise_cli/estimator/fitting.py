@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,19 +38,21 @@ def fit_model(
     num_classes: int,
     scaler: Scaler,
     *,
+    weights: NDArray[np.float64] | None = None,
     start: TrainedModel | None = None,
     verbose: bool = False,
 ) -> Fitted:
-    """Train on scaled rows X with labels 0..C−1, from the beginning or from the model `start`."""
+    """Train on scaled rows X with labels 0..C−1, maybe with weights, from the beginning or from `start`."""
     prepare(config.runtime)
     from sklearn.exceptions import ConvergenceWarning
 
-    from gpcnoise_cli.methods.registry import method_of
+    from gpcnoise_cli.methods.registry import check_method, method_of
     from gpcnoise_cli.methods.trained_model import TrainedModel
     from gpcnoise_cli.training.progress import Progress
 
     _check_threads(config)
-    split = _only_training(X, y, num_classes, scaler)
+    split = replace(_only_training(X, y, num_classes, scaler), weights=weights)
+    check_method(config, split)
     with _quiet_retracing():
         fit = method_of(config).start(config, split, start.arrays if start else None)
         classifier = fit.run(Progress([_printed()] if verbose else []))

@@ -64,8 +64,10 @@ class GaussianNoise(ClassLikelihood, abc.ABC):
     def _agreement_of_all(self, Fmu: tf.Tensor, Fvar: tf.Tensor) -> tf.Tensor:
         """S for every class, [..., C], summing to one."""
 
-    def delta_star(self, Fmu: TensorType, Fvar: TensorType, Y: TensorType) -> tf.Tensor:
-        """The δ to go towards, for the sake of this batch (not clipped).
+    def delta_star(
+        self, Fmu: TensorType, Fvar: TensorType, Y: TensorType, weights: TensorType | None = None
+    ) -> tf.Tensor:
+        """The δ to go towards, for the sake of this batch (not clipped), whose rows may count by `weights` [B].
 
         For the ELBO its maximiser, 1 − mean S. The predictive objective has none in closed form; there it is the mean
         probability that a label is noise given the present δ, one step of EM. No part of the way there lowers the
@@ -75,8 +77,8 @@ class GaussianNoise(ClassLikelihood, abc.ABC):
         if self.objective == "predictive":
             right, wrong = self._right_and_wrong(agreement.dtype)
             by_noise = wrong * (1.0 - agreement)
-            return tf.reduce_mean(by_noise / (right * agreement + by_noise))
-        return 1.0 - tf.reduce_mean(agreement)
+            return _mean(by_noise / (right * agreement + by_noise), weights)
+        return 1.0 - _mean(agreement, weights)
 
     def assign_delta(self, value: TensorType) -> None:
         """Set δ, clipped into its open interval; may be called inside a tf.function."""
@@ -122,6 +124,13 @@ class GaussianNoise(ClassLikelihood, abc.ABC):
     def _class_probabilities(self, F: tf.Tensor) -> tf.Tensor:
         # p(y|f) is the prediction for a q(f) without variance; at a = 0, ties are shared evenly.
         return self._predictive_probabilities(F, tf.zeros_like(F))
+
+
+def _mean(values: tf.Tensor, weights: TensorType | None) -> tf.Tensor:
+    if weights is None:
+        return tf.reduce_mean(values)
+    weights = tf.cast(weights, values.dtype)
+    return tf.reduce_sum(weights * values) / tf.reduce_sum(weights)
 
 
 class BinaryGaussianNoise(GaussianNoise):

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
 from gpcnoise_cli.config.schema import SVGP
-from gpcnoise_cli.errors import unknown_choice
+from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
 from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
     from gpcnoise_cli.config.schema import TrainConfig
+    from gpcnoise_cli.data.split import Split
     from gpcnoise_cli.methods.base import Method
 
 
@@ -32,6 +33,8 @@ class MethodSpec:
     multiclass: bool = True
     likelihood: str | None = None
     """What its likelihood is, where it has one of its own and that of the configuration does not count."""
+    weights: bool = False
+    """Whether its rows may have weights."""
 
     def load(self) -> Method:
         load_tensorflow()
@@ -41,7 +44,13 @@ class MethodSpec:
 METHODS: dict[str, MethodSpec] = {
     spec.name: spec
     for spec in (
-        MethodSpec(SVGP, None, "the paper's sparse variational GP, with a choice of likelihood", f"{__package__}.svgp"),
+        MethodSpec(
+            SVGP,
+            None,
+            "the paper's sparse variational GP, with a choice of likelihood",
+            f"{__package__}.svgp",
+            weights=True,
+        ),
         MethodSpec(
             "ep",
             "GPCep",
@@ -63,6 +72,12 @@ def method_spec(name: str) -> MethodSpec:
 
 def method_of(config: TrainConfig) -> Method:
     return method_spec(config.method.name).load()
+
+
+def check_method(config: TrainConfig, split: Split) -> None:
+    """Refuse weights where the method knows none."""
+    if split.weights is not None and not method_spec(config.method.name).weights:
+        raise UsageError(f"method={config.method.name} knows no weights; omit them, or take another method.")
 
 
 def variant_of(config: TrainConfig) -> str:

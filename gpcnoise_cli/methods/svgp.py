@@ -116,8 +116,8 @@ class SVGP:
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> Fit:
         with precision_context(config.runtime.precision):
             if earlier is None:
-                model = build_model(config, split.X_train, split.num_classes)
-                model.likelihood.prepare(np.bincount(split.y_train, minlength=split.num_classes))
+                model = build_model(config, split.X_train, split.num_classes, split.weights)
+                model.likelihood.prepare(np.bincount(split.y_train, split.weights, minlength=split.num_classes))
             else:
                 model = _filled(config, earlier, split.d, split.num_classes, split.n_train)
         return SVGPFit(config, model, split)

@@ -13,10 +13,13 @@ from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscal
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
-def build_model(config: TrainConfig, X: NDArray[np.floating], num_classes: int) -> FusedSVGP:
-    """The model `config` asks for, started from the scaled training inputs `X`."""
-    Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
-    lengthscale = config.kernel.lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
+def build_model(
+    config: TrainConfig, X: NDArray[np.floating], num_classes: int, weights: NDArray[np.floating] | None = None
+) -> FusedSVGP:
+    """The model `config` asks for, started from the scaled training inputs `X`, which may have weights."""
+    Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start, weights)
+    start = config.kernel.lengthscale_start
+    lengthscale = config.kernel.lengthscale or start_lengthscale(start, X, config.seed, weights)
     return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale)
 
 

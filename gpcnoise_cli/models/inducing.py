@@ -15,8 +15,14 @@ MINIBATCH = 2048
 SCIPY_STARTS = 20  # its default
 
 
-def start_inducing_points(X: NDArray[np.floating], m: int, seed: int, start: str = "minibatch") -> NDArray[np.float64]:
-    """`m` centres in the space of X; a large X is sampled first."""
+def start_inducing_points(
+    X: NDArray[np.floating],
+    m: int,
+    seed: int,
+    start: str = "minibatch",
+    weights: NDArray[np.floating] | None = None,
+) -> NDArray[np.float64]:
+    """`m` centres in the space of X, whose rows may count by `weights`; a large X is sampled first."""
     n = len(X)
     if m > n:
         raise UsageError(
@@ -28,13 +34,20 @@ def start_inducing_points(X: NDArray[np.floating], m: int, seed: int, start: str
         return np.asarray(distinct, dtype=np.float64)
     sample = min(n, int(np.clip(ROWS_PER_CENTRE * m, LEAST_ROWS, MOST_ROWS)))
     rng = np.random.default_rng(seed)
-    rows = X if sample == n else X[np.sort(rng.choice(n, size=sample, replace=False))]
-    rows = np.asarray(rows, dtype=np.float64)
-    centres = _best_of_several(rows, m, rng) if start == "scipy" else _of_one_start(rows, m, seed)
+    chosen = slice(None) if sample == n else np.sort(rng.choice(n, size=sample, replace=False))
+    rows = np.asarray(X[chosen], dtype=np.float64)
+    if start == "scipy":
+        if weights is not None:
+            raise UsageError("inducing_start=scipy knows no weights; omit it, or train without weights.")
+        centres = _best_of_several(rows, m, rng)
+    else:
+        centres = _of_one_start(rows, m, seed, None if weights is None else weights[chosen])
     return _distinct(centres, rng)
 
 
-def _of_one_start(rows: NDArray[np.float64], m: int, seed: int) -> NDArray[np.float64]:
+def _of_one_start(
+    rows: NDArray[np.float64], m: int, seed: int, weights: NDArray[np.floating] | None
+) -> NDArray[np.float64]:
     from sklearn.cluster import KMeans, MiniBatchKMeans
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
@@ -46,7 +59,7 @@ def _of_one_start(rows: NDArray[np.float64], m: int, seed: int) -> NDArray[np.fl
     # One thread: the same centres on any number of cores. The warning is of repeated rows; `_distinct` sees to them.
     with threadpool_limits(limits=1), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        means.fit(rows)
+        means.fit(rows, sample_weight=weights)
     return np.asarray(means.cluster_centers_, dtype=np.float64)
 
 

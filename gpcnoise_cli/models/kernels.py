@@ -209,16 +209,33 @@ def build_kernel(
         return KERNELS[name](lengthscales, variance, d)
 
 
-def start_lengthscale(start: str, X: np.ndarray, seed: int = 0) -> float:
-    """`paper`: 0.1√d. `data`: the median distance between rows, from a sample of 1000."""
+def start_lengthscale(start: str, X: np.ndarray, seed: int = 0, weights: np.ndarray | None = None) -> float:
+    """`paper`: 0.1√d. `data`: the median distance between rows, which may have weights, from a sample of 1000."""
     d = X.shape[1]
     if start == "paper":
         return 0.1 * float(np.sqrt(d))
     from scipy.spatial.distance import pdist
 
     rows = np.random.default_rng(seed).permutation(len(X))[:1000]
-    median = float(np.median(pdist(np.asarray(X[rows], dtype=np.float64)))) if len(rows) > 1 else 0.0
+    distances = pdist(np.asarray(X[rows], dtype=np.float64))
+    if weights is not None:
+        median = _weighted_median(distances, weights[rows])
+    else:
+        median = float(np.median(distances)) if len(rows) > 1 else 0.0
     return median if median > 0 else float(np.sqrt(d))
+
+
+def _weighted_median(distances: np.ndarray, weights: np.ndarray) -> float:
+    """The median distance of rows of which row i stands for `weights[i]` equal ones."""
+    first, second = np.triu_indices(len(weights), k=1)  # the order of pdist
+    among_equal = np.sum(np.maximum(weights * (weights - 1) / 2, 0.0))
+    values, counts = np.append(distances, 0.0), np.append(weights[first] * weights[second], among_equal)
+    order = np.argsort(values, kind="stable")
+    values, reached = values[order], np.cumsum(counts[order])
+    half = reached[-1] / 2
+    # Where a value ends exactly in the middle, the median lies between it and the next one.
+    low, high = np.searchsorted(reached, half * (1 - 1e-12)), np.searchsorted(reached, half * (1 + 1e-12))
+    return float(values[low] + values[min(high, len(values) - 1)]) / 2
 
 
 def in_dtype(kernel: Kernel, dtype: tf.DType) -> Kernel:

@@ -103,10 +103,12 @@ class FusedSVGP(gpflow.models.SVGP):
         """n / B: how many rows each row of a minibatch stands for."""
         return tf.cast(self.num_data, self.exact) / tf.cast(batch_size, self.exact)
 
-    def elbo_given(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
-        """The bound of a minibatch whose marginals [B, C] are known already."""
+    def elbo_given(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, weights: tf.Tensor | None = None) -> tf.Tensor:
+        """The bound of a minibatch whose marginals [B, C] are known already; a row of weight 2 counts as two rows."""
         no_inputs = tf.zeros([tf.shape(mu)[0], 0], dtype=mu.dtype)  # the likelihoods do not look at X
         expectations = self.likelihood.variational_expectations(no_inputs, mu, nu, Y)
+        if weights is not None:
+            expectations *= tf.cast(weights, expectations.dtype)
         total = tf.cast(tf.reduce_sum(expectations), self.exact)
         return total * self.data_scale(tf.shape(mu)[0]) - self.prior_kl()
 

@@ -12,9 +12,10 @@ import numpy as np
 from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.data.parts import keep_back
+from gpcnoise_cli.data.weights import read_class_weights, weighted
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import Metrics, evaluate
-from gpcnoise_cli.methods.registry import method_of
+from gpcnoise_cli.methods.registry import check_method, method_of
 from gpcnoise_cli.runs.held_out import HeldOut
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
@@ -74,7 +75,10 @@ def load_data(config: TrainConfig) -> Split:
         test_fraction=source.test_fraction,
         holdout=source.holdout,
     )
-    return keep_back(split, source.calibration)
+    of_classes = None
+    if config.class_weight is not None:
+        of_classes = read_class_weights(config.class_weight, split.class_names, split.y_train, None)
+    return keep_back(weighted(split, None, of_classes), source.calibration)
 
 
 def run_training(
@@ -136,6 +140,7 @@ def _train_one(
     from gpcnoise_cli.methods.trained_model import TrainedModel
     from gpcnoise_cli.training.progress import Progress
 
+    check_method(config, split)
     fit = method_of(config).start(config, split)
     folder = folder or RunFolder.create(config)
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
@@ -185,6 +190,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "seed": config.seed,
         "n_train": split.n_train,
         "n_test": split.n_test,
+        **({"total_weight": split.total_weight} if split.weights is not None else {}),
         **({"n_calibration": len(split.y_calibration)} if split.y_calibration is not None else {}),
         "d": split.d,
         "classes": split.num_classes,

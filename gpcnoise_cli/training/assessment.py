@@ -40,10 +40,18 @@ class Assessment:
 class Assessor:
     """Holds the sample; runs without a trace, since it is asked only a few times."""
 
-    def __init__(self, model: FusedSVGP, X: NDArray[np.floating], y: NDArray[np.integer], seed: int) -> None:
+    def __init__(
+        self,
+        model: FusedSVGP,
+        X: NDArray[np.floating],
+        y: NDArray[np.integer],
+        seed: int,
+        weights: NDArray[np.floating] | None = None,
+    ) -> None:
         self.model = model
         rows = np.sort(np.random.default_rng(seed).permutation(len(X))[:SAMPLE])
         self.X, self.Y = tf.constant(X[rows]), tf.constant(np.asarray(y[rows], dtype=np.int32)[:, None])
+        self.weights = None if weights is None else np.asarray(weights[rows], dtype=np.float64)
 
     def __call__(self, optimizer: Optimizer) -> Assessment:
         """The state of `optimizer` and its model now; a kernel matrix that does not factorise counts as no state."""
@@ -59,9 +67,13 @@ class Assessor:
             if "Cholesky" not in str(error):
                 raise
             return Assessment(-np.inf, np.inf, 0.0)
-        bound = self.model.num_data * float(np.mean(exact)) - kl
-        allowed = ROUNDING_ALLOWED + ROUNDING_PART * float(np.mean(np.abs(exact)))
-        return Assessment(bound if np.isfinite(bound) else -np.inf, float(np.mean(np.abs(worked - exact))), allowed)
+        standing = 1.0 if self.weights is None else float(np.mean(self.weights))  # how many rows a row stands for
+        bound = self.model.num_data * standing * self._mean(exact) - kl
+        allowed = ROUNDING_ALLOWED + ROUNDING_PART * self._mean(np.abs(exact))
+        return Assessment(bound if np.isfinite(bound) else -np.inf, self._mean(np.abs(worked - exact)), allowed)
+
+    def _mean(self, values: NDArray[np.float64]) -> float:
+        return float(np.mean(values) if self.weights is None else np.average(values, weights=self.weights))
 
     def _expectations(self, mu: tf.Tensor, nu: tf.Tensor) -> NDArray[np.float64]:
         expectations, _, _ = self.model.likelihood.expectation_gradients(mu, nu, self.Y)

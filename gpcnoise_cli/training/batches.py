@@ -32,6 +32,15 @@ class Minibatch(NamedTuple):
     X: tf.Tensor
     Y: tf.Tensor
     rows: tf.Tensor
+    weights: tf.Tensor | None = None
+    """[B], where rows have any; a row of weight 2 counts as two."""
+
+    def weigh(self, values: tf.Tensor) -> tf.Tensor:
+        """Values of the rows, [B] or [B, L], each times the weight of its row."""
+        if self.weights is None:
+            return values
+        weights = tf.cast(self.weights, values.dtype)
+        return values * (weights if len(values.shape) == 1 else weights[:, None])
 
 
 # Odd multipliers of the rounds, five per network (with three, neighbours in a pass of small n know of each other): the

@@ -18,9 +18,17 @@ class TrainingLoop:
     """Holds the training rows, the step counter, and the sum of losses since it was last taken."""
 
     def __init__(
-        self, optimizer: Optimizer, X: NDArray[np.floating], y: NDArray[np.integer], *, batch_size: int, seed: int
+        self,
+        optimizer: Optimizer,
+        X: NDArray[np.floating],
+        y: NDArray[np.integer],
+        weights: NDArray[np.floating] | None = None,
+        *,
+        batch_size: int,
+        seed: int,
     ) -> None:
         self.optimizer = optimizer
+        self.weights = None if weights is None else tf.constant(weights, tf.float64)
         self.X = tf.constant(X)
         # 64-bit labels stay on the device: TensorFlow keeps 32-bit integers, even large ones, in the host's memory.
         self.Y = tf.constant(np.asarray(y, dtype=np.int64)[:, None])
@@ -50,7 +58,8 @@ class TrainingLoop:
         def body(_: tf.Tensor) -> tuple[tf.Tensor]:
             step = self.step.read_value()
             rows = batch_indices(self.seed, step, self.n, self.batch_size)
-            loss = self.optimizer.step(Minibatch(tf.gather(self.X, rows), tf.gather(self.Y, rows), rows), step)
+            weights = None if self.weights is None else tf.gather(self.weights, rows)
+            loss = self.optimizer.step(Minibatch(tf.gather(self.X, rows), tf.gather(self.Y, rows), rows, weights), step)
             loss = tf.cast(loss, tf.float64)
             done = tf.math.is_finite(loss)
             self.loss_sum.assign_add(tf.where(done, loss, tf.zeros_like(loss)))

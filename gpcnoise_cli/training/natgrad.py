@@ -80,18 +80,18 @@ class NaturalOptimizer(Optimizer):
         mu, nu = forward.mu, model.floor_variance(forward.nu, matrices[2])
         expectations, d_mu, d_nu = self._expectation_gradients(mu, nu, Y, step)
         scale = model.data_scale(tf.shape(X)[0])
-        loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
+        loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(batch.weigh(expectations)), model.exact)
 
         weight = tf.cast(scale, model.work)
-        curvature = self._curvature(forward, weight * tf.square(d_mu))
-        d_mu, d_nu = d_mu * weight, d_nu * weight
+        curvature = self._curvature(forward, batch.weigh(weight * tf.square(d_mu)))
+        d_mu, d_nu = batch.weigh(d_mu * weight), batch.weigh(d_nu * weight)
         back = adjoint(forward, q_mu, d_mu, d_nu)
         d_kernel = kernel_tape.gradient(
             list(matrices),
             [*self.of_kernel, *self.of_points],
             output_gradients=[-back.K_mm, -back.K_nm, -back.k_diag],
         )
-        d_likelihood = self._likelihood_gradients(X, mu, nu, Y, scale)
+        d_likelihood = self._likelihood_gradients(batch, mu, nu, scale)
         precision, root_inverse, new_q_mu = self._natural_step(q_mu, back.q_mu, back.S, step, curvature)
 
         def move() -> None:
@@ -103,7 +103,7 @@ class NaturalOptimizer(Optimizer):
             self.root_inverse.assign(root_inverse)
             model.q_mu.unconstrained_variable.assign(new_q_mu)
             self.halvings.assign(tf.maximum(self.halvings - 1 / STEPS_TO_RECOVER, 0.0))
-            self.track_delta(mu, nu, Y, step)
+            self.track_delta(mu, nu, batch, step)
 
         # A failed factorisation shows in the new mean before it shows in any loss.
         return when_finite(loss + tf.reduce_sum(new_q_mu), loss, move)
@@ -157,14 +157,14 @@ class NaturalOptimizer(Optimizer):
         return (trace + tf.reduce_sum(tf.square(q_mu)) - tf.cast(tf.size(q_mu), q_mu.dtype) - log_det) / 2
 
     def _likelihood_gradients(
-        self, X: tf.Tensor, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, scale: tf.Tensor
+        self, batch: Minibatch, mu: tf.Tensor, nu: tf.Tensor, scale: tf.Tensor
     ) -> list[tf.Tensor]:
         """Gradients of the loss in the likelihood's own parameters: those of a free δ."""
         if not self.of_likelihood:
             return []
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.of_likelihood)
-            expectations = self.model.likelihood.variational_expectations(X, mu, nu, Y)
+            expectations = batch.weigh(self.model.likelihood.variational_expectations(batch.X, mu, nu, batch.Y))
             value = scale * tf.cast(tf.reduce_sum(expectations), scale.dtype) + self.model.log_prior_density()
         return [-g for g in tape.gradient(value, self.of_likelihood)]
 

@@ -56,7 +56,7 @@ class Optimizer(abc.ABC):
         """After a failed step: take smaller ones. False when there is nothing left to soften."""
         return False
 
-    def track_delta(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> None:
+    def track_delta(self, mu: tf.Tensor, nu: tf.Tensor, batch: Minibatch, step: tf.Tensor) -> None:
         """Mode `optimal`: let δ follow its closed-form maximiser.
 
         A large δ weakens the labels, and rows that could have been fitted, those of rare classes first, are called
@@ -66,7 +66,7 @@ class Optimizer(abc.ABC):
         likelihood = self.model.likelihood
         if likelihood.delta_mode == "optimal":
             delta = tf.cast(likelihood.delta, tf.float64)
-            best = tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64)
+            best = tf.cast(likelihood.delta_star(mu, nu, batch.Y, batch.weights), tf.float64)
             highest = self.config.delta_start * self.majority_error
             best = tf.where(step < self.config.warm_up, tf.minimum(best, highest), best)
             learned = best < CHANCE * (likelihood.num_classes - 1) / likelihood.num_classes
@@ -108,12 +108,12 @@ class AdamOptimizer(Optimizer):
         with tf.GradientTape(watch_accessed_variables=False) as tape:
             tape.watch(self.adam.parameters)
             mu, nu = model.marginals(batch.X)
-            loss = -(model.elbo_given(mu, nu, batch.Y) + model.log_prior_density())
+            loss = -(model.elbo_given(mu, nu, batch.Y, batch.weights) + model.log_prior_density())
         gradients = tape.gradient(loss, self.adam.parameters)
 
         def move() -> None:
             self.adam.apply(gradients, step, self.config.learning_rate * self.schedule.factor(step))
-            self.track_delta(mu, nu, batch.Y, step)
+            self.track_delta(mu, nu, batch, step)
 
         return when_finite(loss, loss, move)
 

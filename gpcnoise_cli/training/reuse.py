@@ -43,6 +43,8 @@ def take_trainer(config: TrainConfig, model: FusedSVGP, split: Split, progress: 
     # A compiled loop reads a variable anew each time; a constant would stay what it was.
     fresh.loop.X = tf.Variable(fresh.loop.X, trainable=False)
     fresh.loop.Y = tf.Variable(fresh.loop.Y, trainable=False)
+    if fresh.loop.weights is not None:
+        fresh.loop.weights = tf.Variable(fresh.loop.weights, trainable=False)
     return fresh
 
 
@@ -60,10 +62,12 @@ def _start_like(kept: Trainer, fresh: Trainer) -> None:
         ours.assign(theirs)
     kept.loop.X.assign(fresh.loop.X)
     kept.loop.Y.assign(fresh.loop.Y)
+    if kept.loop.weights is not None:
+        kept.loop.weights.assign(fresh.loop.weights)
     kept.config, kept.split, kept.progress = fresh.config, fresh.split, fresh.progress
     kept.progress.state = lambda: kernel_state(kept.model.kernel)
     kept.history, kept.best = fresh.history, []
-    kept.assessor = Assessor(kept.model, kept.split.X_train, kept.split.y_train, kept.config.seed)
+    kept.assessor = Assessor(kept.model, kept.split.X_train, kept.split.y_train, kept.config.seed, kept.split.weights)
     kept.timed_steps, kept.timed_seconds, kept.steps_per_call = 0, 0.0, 1
 
 
@@ -72,4 +76,4 @@ def _shape(config: TrainConfig, split: Split) -> str:
     settings: dict[str, Any] = asdict(config)
     if config.batch_size >= split.n_train:
         settings.pop("seed")  # it decides the minibatches only
-    return repr((settings, split.X_train.shape, split.X_train.dtype.str, split.num_classes))
+    return repr((settings, split.X_train.shape, split.X_train.dtype.str, split.num_classes, split.weights is None))

@@ -20,12 +20,12 @@ SMALLEST_LOSS = 0.1
 LOST_FACTOR, LOST_NATS = 1.5, 0.02
 
 
-def gained_enough(before: float, now: float, num_data: int, tolerance: float) -> bool:
-    """Whether a cycle that took the bound from `before` to `now` was worth it."""
+def gained_enough(before: float, now: float, num_data: float, tolerance: float) -> bool:
+    """Whether a cycle that took the bound from `before` to `now` was worth it, with so many rows or so much weight."""
     return (now - before) / num_data >= tolerance * max(-now / num_data, SMALLEST_LOSS)
 
 
-def is_lost(windows: Sequence[float], num_data: int) -> bool:
+def is_lost(windows: Sequence[float], num_data: float) -> bool:
     """Whether the losses of the latest two windows lie far above the best one."""
     if len(windows) < 4:
         return False

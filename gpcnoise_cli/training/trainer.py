@@ -57,7 +57,7 @@ class Trainer:
         self.optimizer = self._new_optimizer()
         self.loop = self._new_loop()
         self.predictor = Predictor(model, config.runtime.chunk_rows)
-        self.assessor = Assessor(model, split.X_train, split.y_train, config.seed)
+        self.assessor = Assessor(model, split.X_train, split.y_train, config.seed, split.weights)
         self.history = History(precision=config.runtime.precision)
         self.best: list[np.ndarray] = []  # the state of the highest assessed bound
         self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
@@ -65,13 +65,18 @@ class Trainer:
         self.steps_per_call = 1
 
     def _new_optimizer(self) -> Optimizer:
-        shares = np.bincount(self.split.y_train) / self.split.n_train
+        shares = np.bincount(self.split.y_train, self.split.weights) / self.split.total_weight
         return build_optimizer(self.model, self.config.optimizer, self.schedule, 1 - float(np.max(shares)))
 
     def _new_loop(self) -> TrainingLoop:
         split, config = self.split, self.config
         return TrainingLoop(
-            self.optimizer, split.X_train, split.y_train, batch_size=config.batch_size, seed=config.seed
+            self.optimizer,
+            split.X_train,
+            split.y_train,
+            split.weights,
+            batch_size=config.batch_size,
+            seed=config.seed,
         )
 
     @property
@@ -170,7 +175,7 @@ class Trainer:
         step = self.step
         if step % WINDOW == 0 and step // WINDOW > len(self.history.windows):
             self.history.windows.append(self.loop.take_mean_loss(WINDOW))
-            if is_lost(self.history.windows, self.model.num_data):
+            if is_lost(self.history.windows, self.split.total_weight):
                 self._return_to_best()
         to_assess = step == int(self.schedule.cycle_end) if self.schedule.cycles else step % self.assess_every == 0
         if step > self.history.assessed_at and (to_assess or step == self.end):
@@ -191,7 +196,7 @@ class Trainer:
         if step > 0 and self.schedule.cycles:
             before = history.bounds[-1] if history.bounds else -np.inf
             history.bounds.append(bound)
-            enough = gained_enough(before, bound, self.model.num_data, self.config.optimizer.tolerance)
+            enough = gained_enough(before, bound, self.split.total_weight, self.config.optimizer.tolerance)
             enough |= len(history.incidents) > said  # rounding may have hidden what there was to gain
             if self.config.optimizer.early_stop and step < self.end and not enough:
                 self.schedule.stop(step)
