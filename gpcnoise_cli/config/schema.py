@@ -25,6 +25,7 @@ class DatasetConfig:
     source: str = "auto"  # auto | archive | generated | bayesian_benchmarks
     path: str | None = None  # your own file, with dataset=file
     target: str | None = None
+    weights: str | None = None  # a column of your own file: how many rows each row counts as
     test_fraction: float = 0.1  # 0: train on all rows, without a test
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
     calibration: float = 0.0  # keep this part of the training rows from training, to learn how far to trust the model

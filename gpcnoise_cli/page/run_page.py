@@ -26,7 +26,7 @@ MOST_CLASSES = 30
 WORST_PAIRS = 8
 _CURVES = {"acc": "Test accuracy, %", "nll": "Test nll, nats", "elbo": "ELBO on the training rows", "delta": "δ"}
 _TILES = {"acc": ("acc %", 2), "nll": ("nll", 4), "brier": ("Brier", 4), "ece": ("ECE", 4), "auroc": ("AUROC", 4)}
-_ELSEWHERE = ("versions", "per_class", "run_dir", *_TILES)
+_ELSEWHERE = ("versions", "per_class", "run_dir", "standard_errors", "folds", "test", *_TILES)
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,12 @@ def _dataset(dataset: Any) -> str:
 
 
 def _tiles(record: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The scores; of a cross-validation the means, with their standard errors."""
+    errors = record.get("standard_errors") or {}
     for key, (name, digits) in _TILES.items():
         if is_number(record.get(key)):
-            yield name, f"{record[key]:.{digits}f}"
+            error = f" ± {errors[key]:.{digits}f}" if is_number(errors.get(key)) else ""
+            yield name, f"{record[key]:.{digits}f}{error}"
 
 
 def _charts(folder: RunFolder, objective: str) -> Iterator[Drawing]:

@@ -231,4 +231,5 @@ def test_a_cross_validation_has_a_page(cli: Cli, folds: Any) -> None:
     assert cli("report", folds.path).code == 0
     page = (folds.path / "report.html").read_text(encoding="utf-8")
     assert "off that group of out-of-fold rows is" in page
+    assert f"<dd>{folds.result['acc']:.2f} ± {folds.result['standard_errors']['acc']:.2f}</dd>" in page
     assert cli("plot", folds.path).code == 0
