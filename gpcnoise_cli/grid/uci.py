@@ -112,8 +112,7 @@ class Grid:
             return wanted and can_learn(column.name, dataset)
         from gpcnoise_cli.methods.registry import METHODS
 
-        spec = METHODS[column.name]
-        return spec.binary if get_spec(dataset).num_classes == 2 else spec.multiclass
+        return METHODS[column.name].fits(get_spec(dataset).num_classes or 2)
 
 
 def applies(likelihood: str, dataset: str) -> bool:

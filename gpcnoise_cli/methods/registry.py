@@ -33,6 +33,9 @@ class MethodSpec:
     likelihood: str | None = None
     """What its likelihood is, where it has one of its own and that of the configuration does not count."""
 
+    def fits(self, num_classes: int) -> bool:
+        return self.binary if num_classes == 2 else self.multiclass
+
     def load(self) -> Method:
         load_tensorflow()
         return cast("Method", importlib.import_module(self.module).METHOD)
