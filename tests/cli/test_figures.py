@@ -72,7 +72,8 @@ def test_every_setting_is_an_option(experiment: Experiment, cli: Cli, monkeypatc
     [
         ("reproduce", ["uci", *EXPERIMENTS, "all"]),
         ("reproduce delta --sets adult,waveform-", ["adult,waveform-noise"]),
-        ("reproduce delta --methods s", ["step"]),
+        ("reproduce delta --methods st", ["step"]),
+        ("reproduce airline --methods step,e", ["step,ep"]),
     ],
 )
 def test_completion_knows_the_figures_and_stays_quick(typed: str, offered: list[str]) -> None:
@@ -220,7 +221,8 @@ def test_all_goes_on_after_a_failure_and_writes_an_index(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("delta", "--methods", "softmax"), "unknown likelihood 'softmax'"),
+        (("delta", "--methods", "sofmax"), "unknown method 'sofmax'; did you mean 'softmax'"),
+        (("airline", "--methods", "probit_quadrature"), "unknown method 'probit_quadrature'"),
         (("delta", "--sets", "adlut"), "did you mean 'adult'"),
         (("bounds", "--curves-only", "--sets", "letter"), "omit --sets"),
         (("all", "--only", "toys"), "did you mean 'toy'"),
