@@ -123,6 +123,7 @@ def test_errors_finds_the_best_variance(cli: Cli, tmp_path: Path) -> None:
 
 def test_findings_are_the_result_and_go_to_stdout(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gpcnoise_cli.figures.capabilities.trains", lambda method, classes: True)  # slow, tested there
     outcome = cli("reproduce", "capabilities")
     assert outcome.code == 0
     assert "Beyond the paper: softmax for two classes; further bounds: tilted for softmax." in outcome.stdout
