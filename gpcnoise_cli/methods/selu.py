@@ -26,13 +26,14 @@ from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.base import Arrays
 from gpcnoise_cli.methods.registry import label_of
+from gpcnoise_cli.predictor.restored import SELU_ALPHA, SELU_SCALE
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint
 from gpcnoise_cli.training.progress import Interrupted, Progress
 
 # What selu tends to for x → −∞: dropped units are set to it.
-LOWEST = -1.6732632423543772 * 1.0507009873554805
+LOWEST = -SELU_ALPHA * SELU_SCALE
 PREDICTED_AT_ONCE = 8192
 # A request to stop, and the progress bar, wait for one call.
 STEPS_AT_ONCE = 100

@@ -29,11 +29,11 @@ from gpcnoise_cli.models.conditional import (
     whitened_features,
 )
 from gpcnoise_cli.models.kernels import PerClass, build_kernel, covariances, prior_variances
+from gpcnoise_cli.predictor.nodes import PREDICTION_POINTS
+from gpcnoise_cli.predictor.restored import LEAST_NOISE
 
 # Where the variance of the label noise starts; two classes have the probit's unit variance besides.
 NOISE_START, BINARY_NOISE_START = 1.0, 1e-3
-LEAST_NOISE = 1e-6
-PREDICTION_POINTS = 40
 # The sums over the rows, which a checkpoint holds but an earlier fit does not hand on.
 POSTERIOR = ("precision", "shift")
 
