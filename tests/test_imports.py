@@ -24,6 +24,7 @@ FLOORS = """
     evaluation
     models
     likelihoods
+    predictor
     runtime
     data config
     files

@@ -53,13 +53,20 @@ class Predictor:
             result[start : start + BLOCK_ROWS] = found
         return result
 
-    def latent(self, X: Any) -> Iterator[tuple[Array, Array]]:
-        """Means and variances of the latent functions, block by block."""
-        if self.posterior is None:
-            raise AttributeError("the method has no latent functions.")
-        for start in range(0, len(X), BLOCK_ROWS):
-            with np.errstate(all="ignore"):
-                yield self.posterior.marginals(wide(X[start : start + BLOCK_ROWS]))
+    @property
+    def latent(self) -> Callable[[Any], Iterator[tuple[Array, Array]]] | None:
+        """Means and variances of the latent functions of scaled rows, block by block; None where there are none."""
+        posterior = self.posterior
+        if posterior is None:
+            return None
+
+        def blocks(X: Any) -> Iterator[tuple[Array, Array]]:
+            for start in range(0, len(X), BLOCK_ROWS):
+                with np.errstate(all="ignore"):
+                    found = posterior.marginals(wide(X[start : start + BLOCK_ROWS]))
+                yield found
+
+        return blocks
 
     def facts(self) -> dict[str, Any]:
         """What the arrays say besides: δ."""
@@ -156,5 +163,5 @@ def _check_shapes(arrays: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...
 
 
 def _inverse(precision: Array) -> Array:
-    root = solve_triangular(np.linalg.cholesky(precision), np.eye(len(precision)), lower=True)
+    root: Array = solve_triangular(np.linalg.cholesky(precision), np.eye(len(precision)), lower=True)
     return root.T @ root
