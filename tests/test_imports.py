@@ -17,7 +17,7 @@ FLOORS = """
     tables
     figures
     grid
-    estimator
+    estimator export
     runs
     methods
     training

@@ -27,7 +27,7 @@ from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.base import Arrays
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.selu_settings import Settings
-from gpcnoise_cli.predictor.restored import SELU_ALPHA, SELU_SCALE
+from gpcnoise_cli.predictor.predictors import SELU_ALPHA, SELU_SCALE
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint
@@ -96,6 +96,13 @@ class SeluClassifier:
         blocks = [self._block(tf.constant(X[at : at + PREDICTED_AT_ONCE])).numpy() for at in starts]
         classes = self.network.layers[-1].units
         return np.concatenate([np.empty((0, classes)), *blocks]).astype(np.float64)
+
+    def tensor_probabilities(self, X: tf.Tensor) -> tf.Tensor:
+        return tf.nn.softmax(self.network.logits(tf.cast(X, tf.float32)))
+
+    def tensor_variables(self) -> Sequence[tf.Variable]:
+        """All that `tensor_probabilities` reads."""
+        return self.network.variables
 
     def arrays(self) -> Arrays:
         return {f"w{number:03d}": variable.numpy() for number, variable in enumerate(self.network.variables)}

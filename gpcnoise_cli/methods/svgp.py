@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -57,6 +57,13 @@ class SVGPClassifier:
             for start in range(0, len(X), rows):
                 mu, nu = self.model.marginals(tf.constant(X[start : start + rows], self.model.work))
                 yield mu.numpy(), nu.numpy()
+
+    def tensor_probabilities(self, X: tf.Tensor) -> tf.Tensor:
+        return self.model.likelihood.predict_probabilities(*self.model.marginals(X))
+
+    def tensor_variables(self) -> Sequence[tf.Variable]:
+        """All that `tensor_probabilities` reads."""
+        return self.model.variables
 
     def arrays(self) -> Arrays:
         return {name: variable.numpy() for name, variable in _variables(self.model).items()}

@@ -28,7 +28,8 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_atomically, write_text
 from gpcnoise_cli.methods.base import Arrays, Classifier
 from gpcnoise_cli.methods.registry import method_of
-from gpcnoise_cli.predictor.restored import Predictor, restore
+from gpcnoise_cli.predictor.predictors import Predictor
+from gpcnoise_cli.predictor.restored import restore
 from gpcnoise_cli.runtime import prepare, versions
 
 FORMAT = 1

@@ -42,10 +42,9 @@ def _of_winner(mean: Array, scale: Array, winner: int, points: int) -> Array:
     x = (anchor - winner_mean) / winner_scale + position
     mass = spacing * np.exp(-0.5 * (x * x)) / math.sqrt(2.0 * math.pi)
     offset, stretch = (anchor - rival_mean) / rival_scale, winner_scale / rival_scale
-    for rival in range(rival_mean.shape[1]):  # one at a time: the memory is that of one [n, Q] block
-        one = slice(rival, rival + 1)
-        mass = mass * ndtr(offset[:, one] + stretch[:, one] * position)
-    return np.minimum(np.sum(mass, axis=1, keepdims=True), 1.0)
+    offset, stretch = (np.expand_dims(each, axis=2) for each in (offset, stretch))
+    beaten = np.prod(ndtr(offset + stretch * np.expand_dims(position, axis=1)), axis=1)
+    return np.minimum(np.sum(mass * beaten, axis=1, keepdims=True), 1.0)
 
 
 def _fitted_nodes(

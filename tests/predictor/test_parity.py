@@ -11,9 +11,9 @@ from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 from gpcnoise_cli.methods.registry import METHODS
 from gpcnoise_cli.methods.trained_model import TrainedModel
 from gpcnoise_cli.models.kernels import KERNELS
+from gpcnoise_cli.predictor import restored
 from gpcnoise_cli.predictor.kernels import PARTS
-from gpcnoise_cli.predictor.likelihoods import READERS
-from gpcnoise_cli.predictor.restored import RESTORED, Predictor
+from gpcnoise_cli.predictor.predictors import Predictor
 
 Random = Callable[..., TrainedModel]
 Trained = Callable[[TrainedModel, np.ndarray], np.ndarray]
@@ -34,8 +34,7 @@ def assert_same(model: TrainedModel, X: np.ndarray, expected: np.ndarray) -> Non
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize(("likelihood", "classes"), CASES)
-@pytest.mark.parametrize("shared", ["true", "false"])
+@pytest.mark.parametrize(("likelihood", "classes", "shared"), CASES)
 def test_every_likelihood(
     random_model: Random,
     scaled_rows: np.ndarray,
@@ -78,6 +77,6 @@ def test_the_network_up_to_the_rounding_of_float32(
 
 
 def test_nothing_that_can_be_trained_is_forgotten() -> None:
-    assert READERS.keys() == LIKELIHOODS.keys()
+    assert restored.LINKS.keys() == LIKELIHOODS.keys()
     assert PARTS.keys() == KERNELS.keys()
-    assert RESTORED.keys() <= METHODS.keys()
+    assert restored.METHODS.keys() <= METHODS.keys()

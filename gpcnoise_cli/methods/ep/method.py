@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -73,6 +73,13 @@ class EPClassifier:
         for at in range(0, len(X), rows):
             found[at : at + rows] = self._block(tf.constant(X[at : at + rows], tf.float64), *posterior).numpy()
         return found
+
+    def tensor_probabilities(self, X: tf.Tensor) -> tf.Tensor:
+        return self.model.probabilities(X, *self.model.posterior())
+
+    def tensor_variables(self) -> Sequence[tf.Variable]:
+        """All that `tensor_probabilities` reads."""
+        return self.model.variables
 
     def arrays(self) -> Arrays:
         return self.model.arrays()
