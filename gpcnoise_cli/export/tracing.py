@@ -36,7 +36,6 @@ _UFUNCS = {
     np.exp: "Exp",
     np.log: "Log",
     np.sqrt: "Sqrt",
-    special.expit: "Sigmoid",
 }
 _REDUCTIONS = {np.sum: "ReduceSum", np.prod: "ReduceProd", np.max: "ReduceMax"}
 
@@ -129,6 +128,7 @@ def _ndtr(z: Any) -> Any:
 # Without a counterpart of their own; absolute accuracy is what probabilities need.
 _COMPOSED: dict[Any, Callable[[Any], Any]] = {
     np.log1p: lambda x: np.log(1.0 + x),
+    special.expit: lambda x: 1.0 / (1.0 + np.exp(-x)),
     special.log_expit: lambda x: np.minimum(x, 0.0) - np.log(1.0 + np.exp(-np.absolute(x))),
     special.ndtr: _ndtr,
 }

@@ -5,6 +5,7 @@ Parameters of G kernels are stacked, one kernel for all latent functions or one 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,21 +18,23 @@ from gpcnoise_cli.predictor.nodes import Array
 FARTHEST = -1e7
 
 
-def _gaussian(half: Array) -> Array:
-    return np.exp(half)
+# σ²φ from −½|x − z|² and log σ². The variance is no factor of its own: ONNX Runtime would move it into the product that
+# comes next, and round it to float32 there.
+def _gaussian(half: Array, log_variance: float) -> Array:
+    return np.exp(half + log_variance)
 
 
-def _matern32(half: Array) -> Array:
+def _matern32(half: Array, log_variance: float) -> Array:
     t = np.sqrt(np.maximum(-6.0 * half, 1e-36))  # √3 |x − z|
-    return (1.0 + t) * np.exp(-t)
+    return (1.0 + t) * np.exp(log_variance - t)
 
 
-def _matern52(half: Array) -> Array:
+def _matern52(half: Array, log_variance: float) -> Array:
     t = np.sqrt(np.maximum(-10.0 * half, 1e-36))  # √5 |x − z|
-    return (1.0 + t + t * t / 3.0) * np.exp(-t)
+    return (1.0 + t + t * t / 3.0) * np.exp(log_variance - t)
 
 
-PROFILES: dict[str, Callable[[Array], Array]] = {"rbf": _gaussian, "matern32": _matern32, "matern52": _matern52}
+PROFILES: dict[str, Callable[[Array, float], Array]] = {"rbf": _gaussian, "matern32": _matern32, "matern52": _matern52}
 PARTS = {**{name: (name,) for name in PROFILES}, "matern52+rbf": ("matern52", "rbf")}
 """Of which profiles each kernel is the sum."""
 
@@ -46,8 +49,10 @@ class Part:
 
     def between(self, X: Array, Z: Array, g: int) -> Array:
         x, z = X / self.lengthscales[g], Z / self.lengthscales[g]
-        half = x @ z.T - 0.5 * np.sum(x * x, axis=1, keepdims=True) - 0.5 * np.sum(z * z, axis=1)
-        return self.variance[g] * PROFILES[self.profile](np.maximum(half, FARTHEST))
+        left = np.concatenate([x, np.sum(x * x, axis=1, keepdims=True)], axis=1)
+        right = np.concatenate([z, np.full((len(z), 1), -0.5)], axis=1)
+        half = left @ right.T - 0.5 * np.sum(z * z, axis=1)
+        return PROFILES[self.profile](np.maximum(half, FARTHEST), math.log(self.variance[g]))
 
 
 @dataclass(frozen=True)

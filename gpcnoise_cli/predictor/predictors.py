@@ -76,7 +76,8 @@ class Network(Predictor):
     def block(self, X: Array) -> Array:
         for weights, bias in self.layers[:-1]:
             X = X @ weights + bias
-            X = SELU_SCALE * np.where(X > 0.0, X, SELU_ALPHA * (np.exp(np.minimum(X, 0.0)) - 1.0))
+            below = SELU_SCALE * SELU_ALPHA * (np.exp(np.minimum(X, 0.0)) - 1.0)
+            X = np.where(X > 0.0, SELU_SCALE * X, below)
         weights, bias = self.layers[-1]
         X = X @ weights + bias
         powers = np.exp(X - np.max(X, axis=1, keepdims=True))
