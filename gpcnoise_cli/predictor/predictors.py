@@ -86,7 +86,8 @@ class Network(Predictor):
 
 def _by_block(function: Callable[[Array], Any], X: Any) -> Iterator[tuple[int, Any]]:
     for start in range(0, len(X), BLOCK_ROWS):
-        # Rows far from everything overflow on their way to a kernel of zero, and tails underflow: both are meant.
+        # Sums depend on the layout in the last bit. Rows far from everything overflow on their way to a kernel of zero,
+        # and tails underflow: both are meant.
         with np.errstate(all="ignore"):
-            found = function(np.asarray(X[start : start + BLOCK_ROWS], dtype=np.float64))
+            found = function(np.ascontiguousarray(X[start : start + BLOCK_ROWS], dtype=np.float64))
         yield start, found
