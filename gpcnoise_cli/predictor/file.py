@@ -82,7 +82,7 @@ def load(path: str | Path) -> Served:
             tuple(description["feature_names"]),
             description["encoder"],
         )
-    except (OSError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
         raise GpcnoiseError(f"{path} is no predictor that can be read ({reason}); export it again.") from error
 
