@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from collections.abc import Mapping
@@ -69,7 +70,7 @@ def load(path: str | Path) -> Served:
     """What `gpcnoise export --format numpy` wrote."""
     path = Path(path)
     try:
-        with np.load(path, allow_pickle=False) as stored:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in stored.files}
         description = json.loads(str(arrays["description"]))
         if description["format"] != FORMAT:
