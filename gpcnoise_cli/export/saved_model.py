@@ -32,8 +32,7 @@ def write_saved_model(trained: TrainedModel, folder: Path, description: dict[str
 
     signature = [tf.TensorSpec([None, trained.d], tf.float64, name="rows")]
     module.serve = tf.function(serve, input_signature=signature, autograph=False)
-    options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
-    tf.saved_model.save(module, str(folder), signatures={"serving_default": module.serve}, options=options)
+    tf.saved_model.save(module, str(folder), signatures={"serving_default": module.serve})
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 

@@ -44,6 +44,7 @@ def test_saved_model(cli: Cli, run: Path, tmp_path: Path) -> None:
     outcome = cli("export", run, "--format", "savedmodel", "--out", out)
     assert (outcome.code, outcome.stdout) == (0, f"{out}\n")
     assert "no probability differs" in outcome.stderr
+    assert "WARNING" not in outcome.stderr
     rows, expected = raw_rows(run)
     serve = tf.saved_model.load(str(out)).signatures["serving_default"]
     np.testing.assert_allclose(serve(rows=tf.constant(rows))["probabilities"], expected, rtol=0, atol=1e-6)
