@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,15 +11,12 @@ from gpcnoise_cli.cli.console import emit_json, say
 from gpcnoise_cli.cli.options import Json
 
 
-class Format(str, Enum):
-    numpy = "numpy"
-    onnx = "onnx"
-    savedmodel = "savedmodel"
-
-
 def export(
     run_dir: Annotated[Path, typer.Argument(help="A folder that `gpcnoise train` made.", metavar="RUN_DIR")],
-    form: Annotated[Format, typer.Option("--format", help="numpy: .npz; onnx: .onnx; savedmodel: a folder.")],
+    form: Annotated[
+        str,
+        typer.Option("--format", help="numpy (a .npz file), onnx (.onnx) or savedmodel (a folder).", metavar="FORMAT"),
+    ],
     out: Annotated[Path, typer.Option("--out", help="The file (savedmodel: folder) to write.", metavar="PATH")],
     force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
     json: Json = False,
@@ -37,7 +33,7 @@ def export(
     """
     from gpcnoise_cli.export.exported import export_run
 
-    result = export_run(run_dir, form.value, out, force=force)
+    result = export_run(run_dir, form, out, force=force)
     if json:
         emit_json(result)
     else:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.methods.trained_model import TrainedModel
 
 DESCRIPTION = "description.json"
@@ -32,7 +32,10 @@ def write_saved_model(trained: TrainedModel, folder: Path, description: dict[str
 
     signature = [tf.TensorSpec([None, trained.d], tf.float64, name="rows")]
     module.serve = tf.function(serve, input_signature=signature, autograph=False)
-    tf.saved_model.save(module, str(folder), signatures={"serving_default": module.serve})
+    try:
+        tf.saved_model.save(module, str(folder), signatures={"serving_default": module.serve})
+    except tf.errors.OpError as error:  # what TensorFlow makes of a full disk
+        raise GpcnoiseError(f"TensorFlow cannot write the SavedModel: {error.message}; nothing was changed.") from error
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
 
 

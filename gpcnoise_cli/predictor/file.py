@@ -68,24 +68,28 @@ def write(stream: IO[bytes], served: Served, about: Mapping[str, Any]) -> None:
 
 def load(path: str | Path) -> Served:
     """What `gpcnoise export --format numpy` wrote."""
-    path = Path(path)
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        description = json.loads(str(arrays["description"]))
-        if description["format"] != FORMAT:
-            raise ValueError(f"its format is {description['format']}, and {FORMAT} is known here")
-        return Served(
-            _put_together(description, arrays),
-            arrays["mean"],
-            arrays["scale"],
-            tuple(description["class_names"]),
-            tuple(description["feature_names"]),
-            description["encoder"],
-        )
+        return read(Path(path).read_bytes())
     except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else repr(error)
         raise GpcnoiseError(f"{path} is no predictor that can be read ({reason}); export it again.") from error
+
+
+def read(content: bytes) -> Served:
+    """The same from the bytes of such a file; whatever is wrong with them is raised as it comes."""
+    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+        arrays = {name: stored[name] for name in stored.files}
+    description = json.loads(str(arrays["description"]))
+    if description["format"] != FORMAT:
+        raise ValueError(f"its format is {description['format']}, and {FORMAT} is known here")
+    return Served(
+        _put_together(description, arrays),
+        arrays["mean"],
+        arrays["scale"],
+        tuple(description["class_names"]),
+        tuple(description["feature_names"]),
+        description["encoder"],
+    )
 
 
 def _taken_apart(predictor: Predictor) -> tuple[dict[str, Any], dict[str, Array]]:

@@ -93,6 +93,7 @@ def test_a_model_that_differs_is_not_put_in_place(
     [
         ("numpy", "model.onnx", "ends in .npz"),
         ("onnx", "model", "ends in .onnx"),
+        ("nunpy", "model.npz", "did you mean 'numpy'?"),
         ("numpy", "absent/model.npz", "there is no folder"),
         ("numpy", "taken.npz", "exists already"),
         ("savedmodel", "folder", "exists already"),
