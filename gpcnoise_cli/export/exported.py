@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
+from gpcnoise_cli.export.saved_model import tensor_probabilities
 from gpcnoise_cli.files import write_atomically
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.trained_model import TrainedModel
@@ -28,8 +29,6 @@ FORMATS = {"numpy": ".npz", "onnx": ".onnx", "savedmodel": ""}
 SAVED_MODEL = "saved_model.pb"
 TOLERANCE = 1e-6
 """Of a probability, against the training model in float64."""
-FLOAT32_TOLERANCE = 1e-5
-"""Against a network, which has no other precision than float32."""
 ROWS = 256
 
 
@@ -111,14 +110,12 @@ def sample_rows(trained: TrainedModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _compared(trained: TrainedModel, scaled: np.ndarray, found: np.ndarray, by: str) -> dict[str, Any]:
-    expected = trained.classifier.predict(scaled)
+    expected = tensor_probabilities(trained, scaled)
     difference = float(np.max(np.abs(found - expected))) if np.shape(found) == expected.shape else np.inf
-    settings = describe(trained.config, len(trained.class_names))
-    allowed = FLOAT32_TOLERANCE if settings.get("precision") == "float32" else TOLERANCE
-    if not difference <= allowed:
+    if not difference <= TOLERANCE:
         raise GpcnoiseError(
             f"the exported model predicts differently from the training model, by up to {difference:.1e} where "
-            f"{allowed:g} is allowed, so nothing was written; please report this."
+            f"{TOLERANCE:g} is allowed, so nothing was written; please report this."
         )
     return {"rows_compared": len(scaled), "largest_difference": difference, "computed_by": by}
 

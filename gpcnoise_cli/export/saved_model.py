@@ -20,7 +20,9 @@ def write_saved_model(trained: TrainedModel, folder: Path, description: dict[str
     import tensorflow as tf
 
     if not hasattr(classifier, "tensor_probabilities"):
-        raise UsageError(f"method {trained.config.method.name!r} cannot be exported as savedmodel.")
+        raise UsageError(
+            f"method {trained.config.method.name!r} cannot be exported as savedmodel yet; use another format."
+        )
 
     module = tf.Module()
     # What the graph reads: it is written along. The models themselves have parts that cannot be.
@@ -37,6 +39,16 @@ def write_saved_model(trained: TrainedModel, folder: Path, description: dict[str
     except tf.errors.OpError as error:  # what TensorFlow makes of a full disk
         raise GpcnoiseError(f"TensorFlow cannot write the SavedModel: {error.message}; nothing was changed.") from error
     (folder / DESCRIPTION).write_text(json.dumps(description, indent=1) + "\n", encoding="utf-8")
+
+
+def tensor_probabilities(trained: TrainedModel, scaled: np.ndarray) -> np.ndarray:
+    """What the training model says, in float64."""
+    classifier: Any = trained.classifier
+    import tensorflow as tf
+
+    if not hasattr(classifier, "tensor_probabilities"):
+        return np.asarray(classifier.predict(scaled))
+    return np.asarray(classifier.tensor_probabilities(tf.constant(scaled, tf.float64)))
 
 
 def run_saved_model(folder: Path, rows: np.ndarray) -> np.ndarray:

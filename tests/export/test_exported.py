@@ -124,3 +124,17 @@ def test_a_method_without_a_predictor_in_numpy_says_so(
     outcome = cli("export", run, "--format", "numpy", "--out", tmp_path / "model.npz")
     assert outcome.code == 2
     assert "method 'svgp' predicts by TensorFlow only; export it with --format savedmodel" in outcome.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["ep", "selu"])
+def test_every_method_in_every_format(cli: Cli, tmp_path: Path, method: str) -> None:
+    quick = ("-m", 8, "--iterations", 3) if method == "ep" else ("method.settings.epochs=2",)
+    run = tmp_path / "run"
+    assert cli("train", "--dataset", "waveform-noise", "--method", method, *quick, "--out", run).code == 0
+    for kind, suffix in exported.FORMATS.items():
+        if kind == "onnx":
+            pytest.importorskip("onnx", reason="the extra gpcnoise[onnx] is not installed")
+        outcome = cli("export", run, "--format", kind, "--out", tmp_path / f"model-{kind}{suffix}", "--json")
+        assert outcome.code == 0, outcome.stderr
+        assert json.loads(outcome.stdout)["largest_difference"] < 1e-9
