@@ -5,6 +5,7 @@ The description of columns and classes is in the model's metadata, as JSON.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import json
 from typing import Any
@@ -20,8 +21,13 @@ OPSET, IR_VERSION = 18, 9
 
 
 def check_installed() -> None:
-    if importlib.util.find_spec("onnx") is None:
-        raise UsageError("--format onnx needs the package onnx; install it with: pip install 'gpcnoise[onnx]'")
+    try:
+        importlib.import_module("onnx")
+    except Exception as error:  # absent, or made for another protobuf than TensorFlow's, which is no ImportError
+        found = "is not installed" if isinstance(error, ImportError) else "does not fit the protobuf here"
+        raise UsageError(
+            f"--format onnx needs the package onnx, which {found}; get it with: pip install 'gpcnoise[onnx]'"
+        ) from error
 
 
 def onnx_bytes(served: Served, description: dict[str, Any]) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,7 +71,7 @@ def test_onnx(cli: Cli, run: Path, tmp_path: Path) -> None:
 def test_onnx_that_is_not_installed_says_what_to_install(
     cli: Cli, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onnx_file.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "onnx", None)
     outcome = cli("export", run, "--format", "onnx", "--out", tmp_path / "model.onnx")
     assert outcome.code == 2
     assert "pip install 'gpcnoise[onnx]'" in outcome.stderr
