@@ -38,7 +38,9 @@ def test_the_run_s_own_numbers_come_out_again(cli: Cli, trained: Trained, tables
     assert outcome.stdout.count("\n") == 1
     found = json.loads(outcome.stdout)
     assert found["per_class"] == run.result["per_class"]
-    for name in METRICS:  # predictions are in float64, those of training in its own precision
+    assert set(METRICS) <= found.keys()
+    # Predictions are in float64, those of training in its own precision; where rows nearly tie, bins and ranks jump.
+    for name in METRICS if run.result["precision"] == "float64" else ("acc", "nll", "brier"):
         assert found[name] == pytest.approx(run.result[name], abs=1e-5)
     same = ("dataset", "protocol", "split", "likelihood", "method", "bound", "kernel", "precision", "classes")
     assert {name: found[name] for name in same} == {name: run.result[name] for name in same}
