@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from gpcnoise_cli.claims.claim import COPIED, Claim, column_of
+from gpcnoise_cli.claims.claim import Claim, column_of
 from gpcnoise_cli.claims.evidence import ABLATIONS_FOLDER, Evidence, Source
 from gpcnoise_cli.config.groups import either
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.uci import Grid
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
-from gpcnoise_cli.tables.published import METRICS, published_figures
+from gpcnoise_cli.tables.published import COPIED, METRICS, published_figures
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
 NOT_KNOWN = "not known"

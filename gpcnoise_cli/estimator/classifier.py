@@ -30,7 +30,6 @@ from gpcnoise_cli.estimator.settings import (
 )
 from gpcnoise_cli.estimator.weights import merged, with_classes
 from gpcnoise_cli.evaluation.metrics import clip_probabilities
-from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
     from gpcnoise_cli.data.encoder import TableEncoder
@@ -205,10 +204,10 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows(X)
         rows = self._fitted.scaler.transform(rows)
-        classifier = self._fitted.classifier
-        if not hasattr(classifier, "latent"):
+        latent = getattr(self._fitted.predictor, "latent", None)
+        if latent is None:
             raise AttributeError(f"method {self._fitted.config.method.name!r} has no latent functions.")
-        parts = list(classifier.latent(rows))
+        parts = list(latent(rows))
         return np.concatenate([mu for mu, _ in parts]), np.concatenate([nu for _, nu in parts])
 
     @classmethod
@@ -218,7 +217,6 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         Where the run's table had columns of text or of true and false, the estimator takes a data frame with those
         columns, or the numbers that they were turned into (`feature_names_in_`). The classes keep the order of the run.
         """
-        load_tensorflow()
         from gpcnoise_cli.methods.trained_model import TrainedModel
 
         loaded = TrainedModel.load(Path(run_dir))
@@ -234,7 +232,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         if any(column.kind != "numeric" for column in encoder.columns):
             estimator._encoder = encoder
         estimator.n_inducing_ = fitted.config.inducing
-        estimator.delta_ = loaded.classifier.facts().get("delta")
+        estimator.delta_ = loaded.predictor.facts().get("delta")
         return estimator
 
     def save_run(self, run_dir: str | Path) -> Path:

@@ -24,9 +24,7 @@ from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, floored_varianc
 from gpcnoise_cli.likelihoods.registry import DEFAULT_QUADRATURE_POINTS
 from gpcnoise_cli.likelihoods.squashed import squashed_win_probability
 from gpcnoise_cli.likelihoods.win_probability import win_probability
-
-PREDICTION_POINTS = 40
-"""Fewest quadrature nodes in prediction, which is run once and feeds the reported nll."""
+from gpcnoise_cli.predictor.nodes import PREDICTION_POINTS
 
 
 class GaussianNoise(ClassLikelihood, abc.ABC):

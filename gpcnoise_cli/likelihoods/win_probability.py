@@ -29,17 +29,14 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, log_ndtr_and_hazard
-
-# Chosen for the smallest largest error over variance ratios from 1e-4 to 1e12, of S and of its gradients. First, how
-# far out the rule reaches with Q nodes, in standard deviations: what it cuts off against how well it covers the rest.
-REACH_PER_CUBE_ROOT = 1.9
-# Then κ, the rate at which the spacing grows, and for how many units of σ it stays as it is before that; each with what
-# is added per unit of −log σ, since with a very sharp rise there is more to cross and less to see on the way.
-GROWTH, GROWTH_IF_SHARP = 0.5, 1 / 30
-PLATEAU, PLATEAU_IF_SHARP = 4.0, 1 / 3
-# Where even the largest value of the integrand is below exp(−½ REACH²), S is nothing; the rule then starts this many
-# standard deviations to the left of the largest value, so that what is returned is small, smooth and finite.
-FAR_SIDE = 3.0
+from gpcnoise_cli.predictor.win_probability import (
+    FAR_SIDE,
+    GROWTH,
+    GROWTH_IF_SHARP,
+    PLATEAU,
+    PLATEAU_IF_SHARP,
+    REACH_PER_CUBE_ROOT,
+)
 
 
 class Nodes(NamedTuple):

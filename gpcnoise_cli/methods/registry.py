@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, LikelihoodSpec, likelihood_spec
 from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
@@ -35,6 +35,9 @@ class MethodSpec:
     """What its likelihood is, where it has one of its own and that of the configuration does not count."""
     weights: bool = False
     """Whether its rows may have weights."""
+
+    def fits(self, num_classes: int) -> bool:
+        return self.binary if num_classes == 2 else self.multiclass
 
     def load(self) -> Method:
         load_tensorflow()
@@ -78,6 +81,16 @@ def check_method(config: TrainConfig, split: Split) -> None:
     """Refuse weights where the method knows none."""
     if split.weights is not None and not method_spec(config.method.name).weights:
         raise UsageError(f"method={config.method.name} knows no weights; omit them, or take another method.")
+
+
+def variants() -> dict[str, LikelihoodSpec | MethodSpec]:
+    """All that can be trained, by what it is called in one word: the likelihoods of the SVGP, then other methods."""
+    return {**LIKELIHOODS, **{name: spec for name, spec in METHODS.items() if name != SVGP}}
+
+
+def choosing(variant: str) -> dict[str, str]:
+    """The override that chooses a variant."""
+    return {"likelihood" if variant in LIKELIHOODS else "method": variant}
 
 
 def variant_of(config: TrainConfig) -> str:

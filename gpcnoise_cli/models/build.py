@@ -7,9 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.likelihoods.registry import build_likelihood, num_latent_functions
+from gpcnoise_cli.likelihoods.registry import build_likelihood
 from gpcnoise_cli.models.inducing import start_inducing_points
 from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscale
+from gpcnoise_cli.models.sharing import shares_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
@@ -65,14 +66,6 @@ def assemble(
             precision=config.runtime.precision,
             jitter=config.runtime.jitter,
         )
-
-
-def shares_kernel(config: TrainConfig, num_classes: int) -> bool:
-    """Whether one kernel serves all latent functions; a single one has only one."""
-    if num_latent_functions(config.likelihood.name, num_classes) == 1:
-        return True
-    shared = config.kernel.shared
-    return num_classes > config.kernel.few_classes if shared is None else shared
 
 
 def precision_context(precision: str) -> gpflow.config.as_context:

@@ -15,6 +15,7 @@ from gpcnoise_cli.data.parts import keep_back
 from gpcnoise_cli.data.weights import read_class_weights, weighted
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import Metrics, evaluate
+from gpcnoise_cli.methods.described import describe as method_settings
 from gpcnoise_cli.methods.registry import check_method, method_of
 from gpcnoise_cli.runs.held_out import HeldOut
 from gpcnoise_cli.runs.run_folder import RunFolder
@@ -185,7 +186,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "scored_on": _scored_on(config, split),
         "method": config.method.name,
         **dict.fromkeys(SETTINGS),
-        **method_of(config).describe(config, split.num_classes),
+        **method_settings(config, split.num_classes),
         "split": config.split,
         "seed": config.seed,
         "n_train": split.n_train,
