@@ -105,7 +105,9 @@ def run_training(
     if limit_inducing:
         config = replace(config, inducing=min(config.inducing, split.n_train))
 
-    def train(config: TrainConfig, split: Split, folder: RunFolder | None, **how: Any) -> dict[str, Any]:
+    def train(
+        config: TrainConfig, split: Split, folder: RunFolder | None, *, resume: bool = resume, **how: Any
+    ) -> dict[str, Any]:
         return _train_one(config, split, folder, device, resume, events, stop_requested, **how)
 
     if config.folds:
