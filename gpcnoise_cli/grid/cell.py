@@ -54,7 +54,7 @@ class Cell:
 ADDED_LATER = frozenset(
     {
         *("method.name", "likelihood.alpha_epsilon", "likelihood.squash", "inducing_start"),
-        *("folds", "dataset.calibration", "class_weight"),
+        *("folds", "dataset.calibration", "dataset.weights", "class_weight"),
     }
 )
 
