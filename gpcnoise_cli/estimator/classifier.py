@@ -227,7 +227,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         Its columns are `feature_names_in_` (x0, x1, … without names), its target column is `class`.
         """
         check_is_fitted(self)
-        from gpcnoise_cli.data.encoder import Column, TableEncoder, plain
+        from gpcnoise_cli.data.cell import plain
+        from gpcnoise_cli.data.encoder import Column, TableEncoder
         from gpcnoise_cli.runs.run_folder import RunFolder
 
         names = feature_columns(getattr(self, "feature_names_in_", None), self.n_features_in_)

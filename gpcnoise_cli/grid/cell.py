@@ -15,7 +15,7 @@ from typing import Any
 
 from gpcnoise_cli.config.compare import settings_of
 from gpcnoise_cli.config.compose import from_dict
-from gpcnoise_cli.config.schema import SVGP, TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TABLE_KEYS, DatasetConfig, TrainConfig
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.methods.registry import variant_of
 
@@ -54,6 +54,9 @@ def digest_of(config: TrainConfig) -> str:
         del settings["method.name"]
     if config.likelihood.name != "dirichlet":  # no other reads it, and results were filed before it was there
         del settings["likelihood.alpha_epsilon"]
+    for key in TABLE_KEYS:  # results were filed before these were there
+        if settings[f"dataset.{key}"] == getattr(DatasetConfig(), key):
+            del settings[f"dataset.{key}"]
     text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpcnoise_cli.data.encoder import Tally
 from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
+from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.run_folder import RunFolder
@@ -19,6 +21,8 @@ from gpcnoise_cli.methods.registry import method_of
 from gpcnoise_cli.runtime import prepare
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gpcnoise_cli.data import Split
     from gpcnoise_cli.methods.trained_model import TrainedModel
 
@@ -42,20 +46,30 @@ def load_trained(run_dir: Path) -> TrainedModel:
     return TrainedModel.load(run_dir)
 
 
-def predict_file(trained: TrainedModel, data: Path) -> Iterator[NDArray[np.float64]]:
-    """Class probabilities [n, C] of the rows of a file, block by block, in the file's order."""
-    for X in read_feature_blocks(data, trained.encoder, BLOCK_ROWS):
-        yield trained.predict_probabilities(X)
+def predict_file(
+    trained: TrainedModel, data: Path, treatment: Treatment | None = None, tally: Tally | None = None
+) -> Iterator[tuple[NDArray[np.float64], pd.DataFrame]]:
+    """Class probabilities [n, C] of the rows of a file, block by block, in its order, with the columns to keep.
+
+    `treatment` says how the file is written; `tally` is told what was filled and pooled.
+    """
+    for X, kept in read_feature_blocks(data, trained.encoder, BLOCK_ROWS, treatment, tally):
+        yield trained.predict_probabilities(X), kept
 
 
-def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[str, Any]:
+def evaluate_trained(
+    trained: TrainedModel,
+    data: Path | None = None,
+    treatment: Treatment | None = None,
+    tally: Tally | None = None,
+) -> dict[str, Any]:
     """The metrics on a labelled file, or on the test rows of the run's own split."""
     config = trained.config
     if data is None:
         split = own_split(trained)
         probabilities, y = trained.predict_scaled(split.X_test), split.y_test
     else:
-        X, y = read_labelled(data, trained.encoder)
+        X, y = read_labelled(data, trained.encoder, treatment, tally)
         probabilities = trained.predict_probabilities(X)
     return {
         "data": config.dataset.path if data is None else str(data),
