@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.data.cell import Cell
+from gpcnoise_cli.data.cell import Cell, CellError, shown
 from gpcnoise_cli.data.cells import Cells
 from gpcnoise_cli.data.dates import DIGITS, FORMATS, PARTS, fitting_formats, parse_dates, part_values
-from gpcnoise_cli.data.encoder import Column, junk_error
+from gpcnoise_cli.data.encoder import Column
 from gpcnoise_cli.data.number_text import DECIMALS
 from gpcnoise_cli.errors import GpcnoiseError
 
@@ -27,6 +27,7 @@ MOST_TEXTS = 10_000  # different texts that are counted
 MOST_LEVELS = 100  # of a category; the rest is pooled
 SAMPLE = 50_000  # numbers that the median is taken of
 SPOILT = 0.1  # a column with fewer texts than this among its numbers is one of numbers, with mistakes in it
+MOST_NUMBERED_LEVELS = 20  # with no more different values than these it is a category, such as 4, 6, 8 and rotary
 FEWEST_ROWS = 10  # from which on an order of the rows means something
 BOOLEANS = ({"true", "false"}, {"yes", "no"}, {"y", "n"}, {"t", "f"}, {"on", "off"})
 
@@ -66,7 +67,7 @@ class Numbers:
         if not len(values):
             return
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             self.whole = self.whole and bool((values == np.floor(values)).all())
             steps = np.diff(values if self.last is None else np.concatenate([[self.last], values]))
         self.rising = self.rising and bool((steps > 0).all())
@@ -212,7 +213,7 @@ class ColumnObserver:
             return None
         different = self.more_texts or len(self.counts) > present / 2
         whole = not numbers.wrong and numbers.whole and not self.hopeless
-        text = bool(numbers.wrong) or self.hopeless
+        text = self.hopeless or min(one.wrong for one in self.numbers.values()) >= SPOILT * present
         if whole and numbers.in_order and not math.isinf(numbers.high):
             return "its whole numbers only rise or only fall, like row numbers"
         if named_like_identifier(self.name) and different and (whole or text):
@@ -265,9 +266,10 @@ class ColumnObserver:
                     self.name, "numeric", fill=median if math.isfinite(median) else 0.0, format=best.decimal, **gaps
                 )
                 return self._used("number", column)
-            if self.role == "number" or best.wrong < SPOILT * (self.rows - self.missing):
-                assert best.first_wrong is not None
-                raise junk_error(best.first_wrong, "not a number", "number", best.wrong)
+            present = self.rows - self.missing
+            spoilt = best.wrong < SPOILT * present and len(self.counts) > min(MOST_NUMBERED_LEVELS, present / 2)
+            if self.role == "number" or spoilt:
+                raise _junk(best)
         return self._category(gaps)
 
     def _date(self, gaps: dict[str, Any]) -> Finding:
@@ -307,3 +309,14 @@ class ColumnObserver:
     def _used(self, kind: str, column: Column, notes: tuple[str, ...] = ()) -> Finding:
         levels = len(self.counts) if kind in ("category", "true/false") and not self.more_texts else None
         return Finding(self.name, kind, self.missing, levels, column, notes=notes)
+
+
+def _junk(numbers: Numbers) -> CellError:
+    cell = numbers.first_wrong
+    assert cell is not None
+    others = f" ({numbers.wrong} such values in all)" if numbers.wrong > 1 else ""
+    advice = (
+        f"the other values of the column are numbers: mend it, count it as missing by --na-values NA --na-values "
+        f"{quote(str(cell.value)[:40])}, or take the column as a category by --treat {quote(cell.column + '=category')}"
+    )
+    return CellError(cell, f"{shown(cell.value)} is not a number{others}", advice)

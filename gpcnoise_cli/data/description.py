@@ -65,5 +65,14 @@ def column_facts(findings: Sequence[Finding], notes: Sequence[str]) -> dict[str,
 
 
 def table_rows(findings: Sequence[Finding]) -> list[tuple[Any, ...]]:
-    """The lines under HEADINGS."""
-    return [(one.name, one.kind, one.missing or None, one.levels, one.used) for one in findings]
+    """The lines under HEADINGS; why a column is left out stands in the notes."""
+    return [
+        (
+            one.name,
+            one.kind,
+            one.missing or None,
+            one.levels,
+            one.used.partition(":")[0] if one.column is None else one.used,
+        )
+        for one in findings
+    ]

@@ -241,7 +241,7 @@ def read_numbers(cells: Cells, decimal: str | None = None) -> NDArray[np.float64
     numbers = cells.as_numbers(decimal or ".")
     wrong = np.isnan(numbers)
     if wrong.any():
-        raise _junk(cells, wrong, "number")
+        raise _junk(cells, wrong, "not a number", "numbers")
     infinite = np.isinf(numbers)
     if infinite.any():
         first = int(np.flatnonzero(infinite)[0])
@@ -256,7 +256,7 @@ def read_dates(cells: Cells, form: str | None) -> NDArray[np.datetime64]:
     times = cells.as_times(form)
     wrong = np.isnat(times)
     if wrong.any():
-        raise _junk(cells, wrong, "date" + (f" written as {form}" if form is not None else ""))
+        raise _junk(cells, wrong, "not a date", "dates" if form is None else f"dates written as {form}")
     return times
 
 
@@ -273,16 +273,8 @@ def _cell(cells: Cells, index: int) -> Cell:
     return Cell(int(cells.positions[index]), cells.name, cells.as_texts()[index])
 
 
-def _junk(cells: Cells, wrong: NDArray[np.bool_], what: str) -> CellError:
+def _junk(cells: Cells, wrong: NDArray[np.bool_], problem: str, expected: str) -> CellError:
     cell = _cell(cells, int(np.flatnonzero(wrong)[0]))
-    article = f"no {what}" if what.startswith("date") else f"not a {what}"
-    return junk_error(cell, article, what.partition(" ")[0], int(wrong.sum()))
-
-
-def junk_error(cell: Cell, article: str, what: str, count: int) -> CellError:
-    others = f" ({count} such values in all)" if count > 1 else ""
-    advice = (
-        f"the other values of the column are {what}s: mend it, count it as missing by --na-values {cell.value!r}, "
-        f"or take the column as a category by --treat {cell.column!r}=category"
+    return CellError(
+        cell, f"{shown(cell.value)} is {problem}", f"the model reads {expected} here: mend it or leave it empty"
     )
-    return CellError(cell, f"{shown(cell.value)} is {article}{others}", advice)

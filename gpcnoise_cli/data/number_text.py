@@ -39,7 +39,7 @@ def number_of(text: str, decimal: str = ".") -> float:
     percent = body.endswith("%")
     body = body.rstrip("%" if percent else _CURRENCIES).rstrip()
     found = _BODY[decimal].fullmatch(body)
-    if found is None or not any(character.isdigit() for character in body):
+    if found is None or not (found[1] or found[3] not in (None, decimal)):
         return math.nan
     for mark in _SPACES + ("," if decimal == "." else "."):
         body = body.replace(mark, "")

@@ -43,9 +43,9 @@ class TextTable:
     def found(cls, open: Open, usual: str, separator: str | None, encoding: str | None) -> TextTable:
         """What is not given is found in the file; `usual` is the separator that its name suggests."""
         encoding = checked_encoding(encoding) if encoding else find_encoding(open)
-        with open() as stream:
+        with io.TextIOWrapper(open(), encoding, newline="") as text:
             try:
-                sample = io.TextIOWrapper(stream, encoding, newline="").read(_SAMPLE)
+                sample = text.read(_SAMPLE)
             except UnicodeError as error:
                 raise _undecodable(encoding) from error
         separator = checked_separator(separator) if separator is not None else find_separator(sample, usual)
@@ -54,8 +54,7 @@ class TextTable:
     def records(self) -> Iterator[tuple[int, list[str]]]:
         """Every record that is not blank, with the line on which it starts; the first is the header."""
         csv.field_size_limit(LONGEST_VALUE)
-        with self.open() as stream:
-            text = io.TextIOWrapper(stream, self.encoding, newline="")
+        with io.TextIOWrapper(self.open(), self.encoding, newline="") as text:
             reader = csv.reader(text, delimiter=self.separator, skipinitialspace=self.spaced_quotes, strict=True)
             start = 1
             try:

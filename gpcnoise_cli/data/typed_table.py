@@ -103,11 +103,12 @@ def _objects(open: Callable[[], IO[bytes]]) -> Iterator[dict[str, Any]]:
                 for line, record in enumerate(found, start=1):
                     yield _object(record, f"element {line}")
                 return
-            for line, text in enumerate(stream, start=1):
+            for text in stream:
+                line += 1
                 if text.strip():
                     yield _object(json.loads(text.decode("utf-8-sig")), f"line {line}")
     except ValueError as error:
-        where = f"line {line + 1}" if start != b"[" else "the array"
+        where = f"line {line}" if start != b"[" else "the array"
         raise GpcnoiseError(f"{where} is not JSON ({_first_line(error)}); one object a line is expected.") from error
 
 
