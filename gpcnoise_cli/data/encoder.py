@@ -68,23 +68,19 @@ class Tally:
     unlabelled: int = 0  # rows left out because they have no class
 
     def sentences(self) -> list[str]:
-        said = [
-            f"column {name!r}: {_values(count)} missing; filled as in training." for name, count in self.filled.items()
-        ]
+        said = []
         if self.unlabelled:
-            said.insert(0, f"{self.unlabelled:,} row{'s' if self.unlabelled != 1 else ''} without a class left out.")
+            said.append(f"{self.unlabelled:,} row{'s' if self.unlabelled != 1 else ''} without a class left out.")
+        if self.filled:
+            columns = ", ".join(f"{name!r} ({count:,})" for name, count in self.filled.most_common(5))
+            said.append(f"missing values filled as in training: {columns}{', …' if len(self.filled) > 5 else ''}.")
         for name, levels in self.unseen.items():
             examples = ", ".join(shown(level) for level, _ in levels.most_common(3)) + (
                 ", …" if len(levels) > 3 else ""
             )
-            said.append(
-                f"column {name!r}: {_values(levels.total())} of levels unknown to training ({examples}); pooled."
-            )
+            count = f"{levels.total():,} value{'s' if levels.total() != 1 else ''}"
+            said.append(f"column {name!r}: {count} of rare or unknown levels ({examples}) pooled.")
         return said
-
-
-def _values(count: int) -> str:
-    return f"{count:,} value{'s' if count != 1 else ''}"
 
 
 @dataclass(frozen=True)

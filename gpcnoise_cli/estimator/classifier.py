@@ -96,7 +96,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     closed-form δ would all have to follow the weights, and none of the models here was studied that way.
     """
 
-    _encoder: TableEncoder | None = None  # of a loaded run whose table had other columns than numbers
+    _encoder: TableEncoder | None = None  # of a loaded run whose table was more than complete columns of numbers
 
     def __init__(
         self,
@@ -199,8 +199,9 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     def from_run(cls, run_dir: str | Path) -> GPCNoiseClassifier:
         """The model that `gpcnoise train` (or `save_run`) left in a run folder, fitted.
 
-        Where the run's table had columns of text or of true and false, the estimator takes a data frame with those
-        columns, or the numbers that they were turned into (`feature_names_in_`). The classes keep the order of the run.
+        Of a run on a table of one's own the estimator takes a data frame with the columns of that table, which it reads
+        as `gpcnoise predict` does, or the numbers that they were turned into (`feature_names_in_`). The classes keep
+        the order of the run.
         """
         load_tensorflow()
         from gpcnoise_cli.methods.trained_model import TrainedModel
@@ -215,7 +216,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         estimator.n_features_in_ = fitted.d
         estimator.feature_names_in_ = np.asarray(encoder.feature_names, dtype=object)
         estimator._fitted = fitted
-        if any(column.kind != "numeric" for column in encoder.columns):
+        if any(column.kind != "numeric" or column.missing == "impute" for column in encoder.columns):
             estimator._encoder = encoder
         estimator.n_inducing_ = fitted.config.inducing
         estimator.delta_ = loaded.classifier.facts().get("delta")

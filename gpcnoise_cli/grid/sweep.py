@@ -43,6 +43,10 @@ def expand(overrides: Sequence[str]) -> list[SweptCell]:
         chosen = {one.key: value for one, value in zip(parsed, combination, strict=True)}
         # The workers may run in another folder.
         config = with_absolute_paths(compose([f"{key}={value}" for key, value in chosen.items()]))
+        if config.dataset.path == "-":
+            raise UsageError(
+                "a sweep reads its table many times, and standard input only once; save it to a file first."
+            )
         values = {key: _bare(chosen[key]) for key in swept}
         unnamed = Cell.of("", config)
         cells.append(SweptCell(Cell.of(_name(values, unnamed.digest), config), values))

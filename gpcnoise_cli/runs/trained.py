@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpcnoise_cli.config.schema import IN_MEMORY
 from gpcnoise_cli.data.encoder import Tally
+from gpcnoise_cli.data.split import Table, hold_out, make_split
 from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.run_folder import RunFolder
-from gpcnoise_cli.runs.train import load_data
+from gpcnoise_cli.runs.train import load_data, treatment_of
 from gpcnoise_cli.methods.registry import method_of
 from gpcnoise_cli.runtime import prepare
 
@@ -91,7 +93,9 @@ def own_split(trained: TrainedModel) -> Split:
 
     The recorded scaling is a fingerprint of the training rows: without it test rows may be ones trained on.
     """
-    split = load_data(trained.config)
+    dataset = trained.config.dataset
+    of_file = dataset.name == "file" and dataset.path not in (None, IN_MEMORY)
+    split = _own_file(trained) if of_file else load_data(trained.config)
     same = split.class_names == trained.class_names and all(
         ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
         for ours, theirs in (
@@ -106,3 +110,14 @@ def own_split(trained: TrainedModel) -> Split:
             "score it on a labelled file: gpcnoise evaluate RUN_DIR --data FILE."
         )
     return split
+
+
+def _own_file(trained: TrainedModel) -> Split:
+    """The split of the run's own table, read as the model reads every table, which an earlier version may have fitted."""
+    config, encoder = trained.config, trained.encoder
+    X, y = read_labelled(str(config.dataset.path), encoder, treatment_of(config.dataset))
+    table = Table(X, y, encoder.class_names, encoder.feature_names, source="file")
+    split = make_split(
+        "file", table, protocol=config.protocol, split=config.split, test_fraction=config.dataset.test_fraction
+    )
+    return hold_out(split, config.dataset.holdout)

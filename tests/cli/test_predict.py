@@ -187,12 +187,12 @@ def test_gaps_and_unknown_levels_are_filled_pooled_and_said(cli: Cli, run: Path,
     outcome = cli("predict", run, "--data", tmp_path / "new.csv")
     assert outcome.code == 0
     assert outcome.stderr.splitlines() == [
-        "column 'weight': 160 values missing; filled as in training.",
-        "column 'colour': 160 values of levels unknown to training ('green'); pooled.",
+        "missing values filled as in training: 'weight' (160).",
+        "column 'colour': 160 values of rare or unknown levels ('green') pooled.",
     ]
     outcome = cli("evaluate", run, "--data", tmp_path / "new.csv", "--json")
     assert json.loads(outcome.stdout)["n"] == 160
-    assert "'weight': 160 values missing" in outcome.stderr
+    assert "'weight' (160)" in outcome.stderr
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])

@@ -104,7 +104,7 @@ def test_an_unseen_level_is_none_of_the_known_ones_and_said(tmp_path):
     frame.loc[6, "colour"] = "mauve"
     X = encoder.encode(frame, tally=tally)
     assert X[6, 2:5].tolist() == [0.0, 0.0, 0.0]
-    assert tally.sentences() == ["column 'colour': 1 value of levels unknown to training ('mauve'); pooled."]
+    assert tally.sentences() == ["column 'colour': 1 value of rare or unknown levels ('mauve') pooled."]
 
 
 def test_rare_levels_are_pooled_and_take_the_unseen_ones(tmp_path):
@@ -289,7 +289,7 @@ def test_a_gap_where_training_had_none_is_filled_and_said(tmp_path):
     X = split.encoder.encode(frame, tally=tally)
     assert X[0, 0] == split.encoder.columns[0].fill
     assert X[0, 2:5].tolist() == [0.0, 0.0, 0.0]
-    assert tally.sentences()[0] == "column 'size': 4 values missing; filled as in training."
+    assert tally.sentences() == ["missing values filled as in training: 'size' (4), 'colour' (4)."]
 
 
 def test_rows_without_a_class_are_left_out_and_said(tmp_path):
