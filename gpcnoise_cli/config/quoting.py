@@ -14,10 +14,10 @@ from collections.abc import Sequence
 Scalar = bool | int | float | str
 
 
-def assign(key: str, value: Scalar | Sequence[str] | None) -> str:
+def assign(key: str, value: Scalar | Sequence[Scalar] | None) -> str:
     """The override `key=value`."""
     if isinstance(value, list | tuple):
-        return f"{key}=[{','.join(_quote(escape_interpolation(text)) for text in value)}]"
+        return f"{key}=[{','.join(assign('', one)[1:] for one in value)}]"
     if value is None:
         return f"{key}=null"
     if isinstance(value, bool):

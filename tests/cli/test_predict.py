@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -220,3 +221,18 @@ def test_rows_come_from_standard_input(cli: Cli, run: Path, tables: Any, monkeyp
     outcome = cli("predict", run, "--data", "-")
     found = pd.read_csv(io.StringIO(outcome.stdout), float_precision="round_trip")
     pd.testing.assert_frame_equal(found, printed(cli, run, tables.three))
+
+
+def test_a_model_saved_before_there_was_a_policy_predicts_as_it_did(
+    cli: Cli, refused: Callable[..., None], run: Path, tables: Any, tmp_path: Path
+) -> None:
+    old = Path(shutil.copytree(run, tmp_path / "old"))
+    description = json.loads((old / "model.json").read_text())
+    encoder = description["encoder"]
+    encoder["columns"] = [{key: one[key] for key in ("name", "kind", "levels")} for one in encoder["columns"]]
+    del encoder["markers"], encoder["kept"]
+    (old / "model.json").write_text(json.dumps(description))
+    pd.testing.assert_frame_equal(printed(cli, old, tables.three), printed(cli, run, tables.three))
+    assert cli("evaluate", old).code == 0
+    pd.read_csv(tables.three).assign(colour="green").to_csv(tmp_path / "new.csv", index=False)
+    refused(1, ["unseen level 'green'", "row 1"], "predict", old, "--data", tmp_path / "new.csv")
