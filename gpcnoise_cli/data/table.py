@@ -29,16 +29,6 @@ from gpcnoise_cli.errors import GpcnoiseError, UsageError, nearest
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "TableEncoder",
-    "TableFitter",
-    "fit_encoder",
-    "read_feature_blocks",
-    "read_features",
-    "read_labelled",
-    "read_own_file",
-]
-
 
 @dataclass(frozen=True)
 class FittedTable:

@@ -79,7 +79,7 @@ def test_month_before_day_is_said_where_both_would_fit() -> None:
 
 
 def test_the_sample_for_the_median_is_even(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gpcnoise_cli.data.column_kinds.SAMPLE", 400)
+    monkeypatch.setattr("gpcnoise_cli.data.running_facts.SAMPLE", 400)
     values: list[object] = list(np.random.default_rng(1).permutation(20_000) / 2.0 + 0.25)
     column = found(values, blocks=9).column
     assert column is not None
