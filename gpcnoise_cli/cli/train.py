@@ -81,7 +81,8 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
         from gpcnoise_cli.runtime import load_tensorflow
 
         data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
-        say_columns(data.findings, data.notes)
+        if not how.get("resume"):  # said at the start, and kept in columns.json
+            say_columns(data.findings, data.notes)
         load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.training.progress import Interrupted
