@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gpcnoise_cli.cli.columns import Encoding, Separator
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.cli.scores import SCORES, model_title, score, score_cells
@@ -22,11 +23,14 @@ def evaluate(
         Path | None,
         typer.Option(
             "--data",
-            help="CSV, TSV or Parquet with the columns of training and the class. Default: the run's own test split.",
+            help="A table with the columns of training and the class (- is standard input). "
+            "Default: the run's own test split.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
+    sep: Separator = None,
+    encoding: Encoding = None,
     sets: Sets = None,
     flag_far: FlagFar = False,
     calibrate: Calibrate = None,
@@ -43,7 +47,9 @@ def evaluate(
 
     Whether prediction sets hold what they promise: gpcnoise evaluate runs/first --sets 0.9
     """
+    from gpcnoise_cli.data.encoder import Tally
     from gpcnoise_cli.data.table_file import check_file
+    from gpcnoise_cli.data.treatment import Treatment
     from gpcnoise_cli.runs.trained import evaluate_trained, load_trained
     from gpcnoise_cli.runs.trust import Asked
 
@@ -51,7 +57,11 @@ def evaluate(
     asked.check()
     if data is not None:
         check_file(data)
-    result = {"run_dir": str(run_dir), **evaluate_trained(load_trained(run_dir), run_dir, data, asked)}
+    tally, treatment = Tally(), Treatment(sep=sep, encoding=encoding)
+    scores = evaluate_trained(load_trained(run_dir), run_dir, data, asked, treatment, tally)
+    result = {"run_dir": str(run_dir), **scores}
+    for sentence in tally.sentences():
+        say(sentence)
     if json:
         emit_json(result)
     else:

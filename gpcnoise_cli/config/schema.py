@@ -15,6 +15,8 @@ from omegaconf import MISSING
 
 # The `dataset.path` of a model that was fitted from arrays: there is no file, and there are no test rows.
 IN_MEMORY = "(arrays in memory)"
+# What may be said about a file of one's own, and belongs to dataset=file alone.
+TABLE_KEYS = ("treat", "drop", "keep", "columns", "missing", "na_values", "sep", "encoding", "weights")
 # The paper's method, whose settings are those of the groups likelihood, kernel, delta and optimizer.
 SVGP = "svgp"
 
@@ -25,10 +27,19 @@ class DatasetConfig:
     source: str = "auto"  # auto | archive | generated | bayesian_benchmarks
     path: str | None = None  # your own file, with dataset=file
     target: str | None = None
-    weights: str | None = None  # a column of your own file: how many rows each row counts as
     test_fraction: float = 0.1  # 0: train on all rows, without a test
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
     calibration: float = 0.0  # keep this part of the training rows from training, to learn how far to trust the model
+    # Your own file, read otherwise than it would be:
+    treat: list[str] = field(default_factory=list)  # COLUMN=number | category | date | ignore
+    drop: list[str] = field(default_factory=list)  # columns that are no features
+    keep: list[str] = field(default_factory=list)  # columns that are no features, but carried into predictions
+    columns: str | None = None  # a YAML file of lines COLUMN: kind
+    missing: str = "impute"  # impute | refuse
+    na_values: list[str] | None = None  # texts that mean missing, in place of the usual ones
+    sep: str | None = None
+    encoding: str | None = None
+    weights: str | None = None  # a column that says how many rows each row counts as; no feature
 
 
 @dataclass

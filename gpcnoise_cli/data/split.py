@@ -7,6 +7,7 @@ split k holds the same rows under either. They differ in the scaling: `paper` st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from gpcnoise_cli.data.registry import PROTOCOLS
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
 
 if TYPE_CHECKING:
+    from gpcnoise_cli.data.column_kinds import Finding
     from gpcnoise_cli.data.encoder import TableEncoder
 
 ClassName = str | int | float | bool
@@ -60,6 +62,8 @@ class Split:
     weights: NDArray[np.float64] | None = None  # of the training rows; a row of weight 2 counts as two
     X_calibration: NDArray[Any] | None = None  # training rows that were kept from training
     y_calibration: NDArray[np.int64] | None = None
+    findings: tuple[Finding, ...] = ()  # of one's own table: what its columns turned out to be
+    notes: tuple[str, ...] = ()  # and what is to be said about it
 
     @property
     def n_train(self) -> int:
@@ -93,6 +97,10 @@ class Table:
     feature_names: tuple[str, ...]
     source: str
     encoder: TableEncoder | None = None
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    rows: NDArray[np.int64] | None = None  # their numbers in the file, where some of those were left out
+    weights: NDArray[np.float64] | None = None  # how many rows each counts as
 
 
 def check_request(protocol: str, split: int, test_fraction: float) -> None:
@@ -115,11 +123,11 @@ def shuffled_rows(n: int, split: int) -> NDArray[np.int64]:
     return rows
 
 
-def fit_paper_scaler(X: NDArray[np.float64]) -> Scaler:
+def fit_paper_scaler(X: NDArray[np.float64], names: Sequence[str] = ()) -> Scaler:
     """The paper's scaling; the operations and their order are those of bayesian_benchmarks, to the last bit."""
     with np.errstate(over="ignore", invalid="ignore"):
         scaler = Scaler(np.average(X, 0), 1e-6 + np.std(X, 0))
-    return _finite(scaler)
+    return _finite(scaler, names)
 
 
 def moments(X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -130,19 +138,22 @@ def moments(X: NDArray[Any], weights: NDArray[np.float64] | None = None) -> tupl
     return mean, np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
 
 
-def fit_clean_scaler(X: NDArray[np.float64], weights: NDArray[np.float64] | None = None) -> Scaler:
+def fit_clean_scaler(
+    X: NDArray[np.float64], names: Sequence[str] = (), weights: NDArray[np.float64] | None = None
+) -> Scaler:
     """Mean and std of the training rows; a constant column keeps scale 1, so it becomes zero and not NaN."""
     with np.errstate(over="ignore", invalid="ignore"):
         (mean, std), constant = moments(X, weights), np.ptp(X, axis=0) == 0.0
     # Rounding may move the mean of a constant column off its value: take the value itself.
-    return _finite(Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std)))
+    return _finite(Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std)), names)
 
 
-def _finite(scaler: Scaler) -> Scaler:
+def _finite(scaler: Scaler, names: Sequence[str]) -> Scaler:
     bad = ~(np.isfinite(scaler.mean) & np.isfinite(scaler.scale))
     if bad.any():
         column = int(np.flatnonzero(bad)[0])
-        raise GpcnoiseError(f"feature {column + 1} holds values too large to standardise; rescale it first.")
+        which = f"column {names[column]!r}" if len(names) else f"feature {column + 1}"
+        raise GpcnoiseError(f"{which} holds values too large to standardise; rescale it first.")
     return scaler
 
 
@@ -155,7 +166,12 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
     if n_train < 1:
         raise UsageError(f"test fraction {test_fraction} leaves none of the {len(X)} rows for training.")
     train, test = rows[:n_train], rows[n_train:]
-    scaler = fit_paper_scaler(X) if protocol == "paper" else fit_clean_scaler(X[train])
+    encoder = table.encoder
+    if encoder is not None:  # numbers that are missing are filled from the rows that the scaling is taken from
+        encoder = encoder.with_medians(X if protocol == "paper" else X[train])
+        X = encoder.filled(X)
+    fit = fit_paper_scaler if protocol == "paper" else fit_clean_scaler
+    scaler = fit(X if protocol == "paper" else X[train], table.feature_names)
     return Split(
         dataset=dataset,
         protocol=protocol,
@@ -168,8 +184,11 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
         class_names=table.class_names,
         feature_names=table.feature_names,
         scaler=scaler,
-        encoder=table.encoder,
-        rows=train,
+        encoder=encoder,
+        findings=table.findings,
+        notes=table.notes,
+        rows=train if table.rows is None else table.rows[train],
+        weights=None if table.weights is None else table.weights[train],
     )
 
 

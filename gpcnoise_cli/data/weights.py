@@ -39,17 +39,6 @@ def weighted(split: Split, weights: Weights | None, of_classes: Weights | None =
     return trained_on(split, rows, weights[rows])
 
 
-def check_weights(weights: Weights, what: str) -> Weights:
-    """Refuse weights that are not numbers of at least 0."""
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise UsageError(f"{what}: the weight {weights[row]:g} of row {row + 1} must be a number of at least 0.")
-    if not weights.any():
-        raise UsageError(f"{what}: all weights are 0, so there is nothing to train on.")
-    return weights
-
-
 def balanced(y: NDArray[np.integer], classes: int, weights: Weights | None = None) -> Weights:
     """[C], such that all classes have the same total, and all of them together what they had."""
     totals = np.bincount(y, weights, minlength=classes).astype(np.float64)

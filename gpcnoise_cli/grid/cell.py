@@ -15,7 +15,7 @@ from typing import Any
 
 from gpcnoise_cli.config.compare import settings_of
 from gpcnoise_cli.config.compose import from_dict
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import TABLE_KEYS, TrainConfig
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.methods.registry import variant_of
 
@@ -54,7 +54,8 @@ class Cell:
 ADDED_LATER = frozenset(
     {
         *("method.name", "likelihood.alpha_epsilon", "likelihood.squash", "inducing_start"),
-        *("folds", "dataset.calibration", "dataset.weights", "class_weight"),
+        *("folds", "dataset.calibration", "class_weight"),
+        *(f"dataset.{key}" for key in TABLE_KEYS),
     }
 )
 

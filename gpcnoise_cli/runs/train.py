@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, DatasetConfig, TrainConfig
 from gpcnoise_cli.data import Split, load_split
+from gpcnoise_cli.data.description import described
 from gpcnoise_cli.data.parts import keep_back
+from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.data.weights import read_class_weights, weighted
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import Metrics, evaluate
@@ -58,6 +60,11 @@ class Filed(TrainingEvents):
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
 
 
+def treatment_of(dataset: DatasetConfig) -> Treatment:
+    """What the configuration says about a table of one's own."""
+    return Treatment(**{one.name: getattr(dataset, one.name) for one in fields(Treatment)})
+
+
 def load_data(config: TrainConfig) -> Split:
     """The arrays that a configuration asks for."""
     source = config.dataset
@@ -73,13 +80,19 @@ def load_data(config: TrainConfig) -> Split:
         source=source.source,
         path=source.path,
         target=source.target,
+        treatment=treatment_of(source),
         test_fraction=source.test_fraction,
         holdout=source.holdout,
     )
-    of_classes = None
+    return parts_of(config, split)
+
+
+def parts_of(config: TrainConfig, split: Split) -> Split:
+    """The split with the weights that the configuration asks for, and without the rows that it keeps from training."""
+    weights, of_classes = split.weights, None
     if config.class_weight is not None:
-        of_classes = read_class_weights(config.class_weight, split.class_names, split.y_train, None)
-    return keep_back(weighted(split, None, of_classes), source.calibration)
+        of_classes = read_class_weights(config.class_weight, split.class_names, split.y_train, weights)
+    return keep_back(weighted(replace(split, weights=None), weights, of_classes), config.dataset.calibration)
 
 
 def run_training(
@@ -146,6 +159,8 @@ def _train_one(
     check_method(config, split)
     fit = method_of(config).start(config, split)
     folder = folder or RunFolder.create(config)
+    if split.findings:
+        folder.write_columns(described(split))
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
     progress = Progress(listeners, stop_requested, folder.checkpoint, resume)
     with tracked(config, folder, progress, tracked_at) as tracker:

@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
+from gpcnoise_cli.config.schema import IN_MEMORY
+from gpcnoise_cli.data.encoder import Tally
+from gpcnoise_cli.data.split import Table, hold_out, make_split
+from gpcnoise_cli.data.table import read_feature_blocks, read_labelled, read_weights
+from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.held_out import held_out_rows
 from gpcnoise_cli.runs.run_folder import RunFolder
-from gpcnoise_cli.runs.train import load_data
+from gpcnoise_cli.runs.train import load_data, parts_of, treatment_of
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.runs.trust import Asked, Judge, Judged, scores_of
 from gpcnoise_cli.runtime import limit_threads
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gpcnoise_cli.data import Split
     from gpcnoise_cli.methods.trained_model import TrainedModel
 
@@ -42,14 +48,29 @@ def load_trained(run_dir: Path) -> TrainedModel:
     return trained
 
 
-def predict_file(trained: TrainedModel, data: Path, judge: Judge) -> Iterator[Judged]:
-    """Class probabilities [n, C] of the rows of a file, with what else is asked for: block by block, in their order."""
-    for X in read_feature_blocks(data, trained.encoder, BLOCK_ROWS):
-        yield judge(trained.scaler.transform(X))
+def predict_file(
+    trained: TrainedModel,
+    data: Path,
+    judge: Judge,
+    treatment: Treatment | None = None,
+    tally: Tally | None = None,
+) -> Iterator[tuple[Judged, pd.DataFrame]]:
+    """Class probabilities [n, C] of the rows of a file and what else is asked for, with the columns to keep.
+
+    It comes block by block, in the file's order. `treatment` says how the file is written; `tally` is told what was
+    filled and pooled.
+    """
+    for X, kept in read_feature_blocks(data, trained.encoder, BLOCK_ROWS, treatment, tally):
+        yield judge(trained.scaler.transform(X)), kept
 
 
 def evaluate_trained(
-    trained: TrainedModel, run_dir: Path, data: Path | None = None, asked: Asked | None = None
+    trained: TrainedModel,
+    run_dir: Path,
+    data: Path | None = None,
+    asked: Asked | None = None,
+    treatment: Treatment | None = None,
+    tally: Tally | None = None,
 ) -> dict[str, Any]:
     """The metrics on a labelled file, or on the test rows of the run's own split, or on its held-out rows."""
     asked = asked or Asked()
@@ -71,7 +92,7 @@ def evaluate_trained(
             rows, X, y = "test split", split.X_test, split.y_test
         else:
             assert data is not None
-            raw, y = read_labelled(data, trained.encoder)
+            raw, y = read_labelled(data, trained.encoder, treatment, tally)
             X = trained.scaler.transform(raw)
         judged = judge(X)
     return {
@@ -96,7 +117,9 @@ def own_split(trained: TrainedModel) -> Split:
 
     The recorded scaling is a fingerprint of the training rows: without it test rows may be ones trained on.
     """
-    split = load_data(trained.config)
+    dataset = trained.config.dataset
+    of_file = dataset.name == "file" and dataset.path not in (None, IN_MEMORY)
+    split = _own_file(trained) if of_file else load_data(trained.config)
     same = split.class_names == trained.class_names and all(
         ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
         for ours, theirs in (
@@ -111,3 +134,16 @@ def own_split(trained: TrainedModel) -> Split:
             "score it on a labelled file: gpcnoise evaluate RUN_DIR --data FILE."
         )
     return split
+
+
+def _own_file(trained: TrainedModel) -> Split:
+    """The split of the run's own table, read as the model reads every table, which an earlier version may have fitted."""
+    config, encoder = trained.config, trained.encoder
+    path, treatment = str(config.dataset.path), treatment_of(config.dataset)
+    X, y = read_labelled(path, encoder, treatment)
+    weights = read_weights(path, encoder, treatment)
+    table = Table(X, y, encoder.class_names, encoder.feature_names, source="file", weights=weights)
+    split = make_split(
+        "file", table, protocol=config.protocol, split=config.split, test_fraction=config.dataset.test_fraction
+    )
+    return parts_of(config, hold_out(split, config.dataset.holdout))

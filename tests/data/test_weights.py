@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from gpcnoise_cli.data.split import Table, fit_clean_scaler, make_split
-from gpcnoise_cli.data.weights import balanced, check_weights, read_class_weights, spelled_out, weighted
+from gpcnoise_cli.data.weights import balanced, read_class_weights, spelled_out, weighted
 from gpcnoise_cli.errors import UsageError
 
 NAMES = ("no", "yes")
@@ -81,9 +81,3 @@ def test_class_weights_in_a_file(tmp_path: Path, content: str) -> None:
 def test_class_weights_that_cannot_be_meant(given: str, words: str) -> None:
     with pytest.raises(UsageError, match=words):
         read_class_weights(given, NAMES, np.array([0, 1]))
-
-
-@pytest.mark.parametrize(("weights", "words"), [([1.0, -1.0], "row 2"), ([np.nan, 1.0], "row 1"), ([0.0, 0.0], "all")])
-def test_weights_that_cannot_be_meant(weights: list[float], words: str) -> None:
-    with pytest.raises(UsageError, match=words):
-        check_weights(np.array(weights), "the column 'w'")
