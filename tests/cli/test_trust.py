@@ -233,3 +233,39 @@ def test_a_cross_validation_has_a_page(cli: Cli, folds: Any) -> None:
     assert "off that group of out-of-fold rows is" in page
     assert f"<dd>{folds.result['acc']:.2f} ± {folds.result['standard_errors']['acc']:.2f}</dd>" in page
     assert cli("plot", folds.path).code == 0
+
+
+def test_a_column_of_weights_counts_rows_and_is_no_feature(
+    cli: Cli, refused: Refused, tables: Any, tmp_path: Path
+) -> None:
+    table = pd.read_csv(tables.two).assign(times=np.tile([1, 2, 0, 1], 40))
+    table.to_csv(tmp_path / "weighted.csv", index=False)
+    table.loc[table.index.repeat(table["times"])].drop(columns="times").to_csv(tmp_path / "repeated.csv", index=False)
+    common = ("--target", "kind", "-m", "6", "--iterations", "2", "dataset.test_fraction=0")
+    found = {}
+    for name, options in (("weighted", ("--weights", "times")), ("repeated", ())):
+        data, out = tmp_path / f"{name}.csv", tmp_path / name
+        outcome = cli("train", "--data", data, *common, *options, "--out", out, "--json")
+        assert outcome.code == 0, outcome.stderr
+        found[name] = (json.loads(outcome.stdout), json.loads((out / "model.json").read_text()))
+    (result, model), (_, repeated) = found["weighted"], found["repeated"]
+    assert (result["n_train"], result["total_weight"], result["d"]) == (120, 160.0, 2)
+    np.testing.assert_allclose(model["scaler"]["mean"], repeated["scaler"]["mean"], rtol=1e-12)
+    np.testing.assert_allclose(model["scaler"]["scale"], repeated["scaler"]["scale"], rtol=1e-12)
+    assert cli("predict", tmp_path / "weighted", "--data", tables.two).code == 0
+    refused(2, ["'time'", "times"], "train", "--data", tmp_path / "weighted.csv", *common, "--weights", "time")
+    table.assign(times="much").to_csv(tmp_path / "bad.csv", index=False)
+    refused(1, ["'much' is no weight", "row 1"], "train", "--data", tmp_path / "bad.csv", *common, "--weights", "times")
+
+
+def test_class_weights_shift_the_predictions(cli: Cli, trained: Trained, tables: Any, refused: Refused) -> None:
+    plain = trained(tables.three, "--likelihood", "softmax")
+    heavy = trained(tables.three, "--likelihood", "softmax", "--class-weight", '{"bad": 20}')
+    assert heavy.result["total_weight"] > heavy.result["n_train"]
+    shares = [predicted(cli, run, tables.three)["p(bad)"].mean() for run in (plain, heavy)]
+    assert shares[1] > shares[0] + 0.05
+    outcome = cli("evaluate", heavy.path, "--json")  # its own test rows are known again
+    assert outcome.code == 0, outcome.stderr
+    data = ("--data", tables.three, "--target", "kind")
+    refused(2, ["'good'", "bad"], "train", *data, "--class-weight", '{"good": 2}')
+    refused(2, ["method=selu knows no weights"], "train", *data, "--method", "selu", "--class-weight", "balanced")
