@@ -15,6 +15,8 @@ from omegaconf import MISSING
 
 # The `dataset.path` of a model that was fitted from arrays: there is no file, and there are no test rows.
 IN_MEMORY = "(arrays in memory)"
+# What may be said about a file of one's own, and belongs to dataset=file alone.
+TABLE_KEYS = ("treat", "drop", "keep", "columns", "missing", "na_values", "sep", "encoding")
 # The paper's method, whose settings are those of the groups likelihood, kernel, delta and optimizer.
 SVGP = "svgp"
 
@@ -27,6 +29,15 @@ class DatasetConfig:
     target: str | None = None
     test_fraction: float = 0.1
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
+    # Your own file, read otherwise than it would be:
+    treat: list[str] = field(default_factory=list)  # COLUMN=number | category | date | ignore
+    drop: list[str] = field(default_factory=list)  # columns that are no features
+    keep: list[str] = field(default_factory=list)  # columns that are no features, but carried into predictions
+    columns: str | None = None  # a YAML file of lines COLUMN: kind
+    missing: str = "impute"  # impute | refuse
+    na_values: list[str] | None = None  # texts that mean missing, in place of the usual ones
+    sep: str | None = None
+    encoding: str | None = None
 
 
 @dataclass

@@ -13,7 +13,8 @@ from operator import attrgetter
 from typing import Any
 
 from gpcnoise_cli.config.groups import GROUPS, VALUES, choices, either, name_key
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import TABLE_KEYS, DatasetConfig, TrainConfig
+from gpcnoise_cli.data.registry import TREATMENTS
 from gpcnoise_cli.errors import UsageError, nearest
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 
@@ -146,7 +147,15 @@ def _check_file(config: TrainConfig) -> None:
         for key, option in (("path", "--data FILE"), ("target", "--target COLUMN")):
             if not getattr(dataset, key):
                 raise UsageError(f"dataset=file needs dataset.{key}; give {option}.")
+        for text in dataset.treat:
+            _check_treatment(text)
         return
+    for key in TABLE_KEYS:
+        if getattr(dataset, key) != getattr(DatasetConfig(), key):
+            raise UsageError(
+                f"dataset.{key} belongs to a file of your own, but the dataset is {dataset.name!r}; "
+                "give --data FILE --target COLUMN, or omit it."
+            )
     for key in ("path", "target"):
         value = getattr(dataset, key)
         if value is not None:
@@ -154,3 +163,11 @@ def _check_file(config: TrainConfig) -> None:
                 f"dataset.{key}={value!r} belongs to dataset=file, but the dataset is {dataset.name!r}; "
                 f"give --data FILE --target COLUMN, or omit it."
             )
+
+
+def _check_treatment(text: str) -> None:
+    column, equals, kind = text.rpartition("=")
+    if not column or not equals or kind not in TREATMENTS:
+        close = nearest(kind, TREATMENTS, most=1) if column else []
+        hint = f" (did you mean {column}={close[0]}?)" if close else ""
+        raise UsageError(f"--treat takes COLUMN=KIND, and KIND is {either(TREATMENTS)}, not {text!r}{hint}.")

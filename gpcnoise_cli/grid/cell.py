@@ -15,7 +15,7 @@ from typing import Any
 
 from gpcnoise_cli.config.compare import settings_of
 from gpcnoise_cli.config.compose import from_dict
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import TABLE_KEYS, TrainConfig
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.methods.registry import variant_of
 
@@ -49,7 +49,13 @@ class Cell:
 
 
 # Settings that are younger than the first results: at their defaults they are left out, so that digests stay.
-ADDED_LATER = frozenset({"method.name", "likelihood.alpha_epsilon", "likelihood.squash", "inducing_start"})
+ADDED_LATER = (
+    "method.name",
+    "likelihood.alpha_epsilon",
+    "likelihood.squash",
+    "inducing_start",
+    *(f"dataset.{key}" for key in TABLE_KEYS),
+)
 
 
 def digest_of(config: TrainConfig) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, DatasetConfig, TrainConfig
 from gpcnoise_cli.data import Split, load_split
+from gpcnoise_cli.data.description import described
+from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.described import describe as method_settings
@@ -54,6 +56,11 @@ class Filed(TrainingEvents):
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
 
 
+def treatment_of(dataset: DatasetConfig) -> Treatment:
+    """What the configuration says about a table of one's own."""
+    return Treatment(**{one.name: getattr(dataset, one.name) for one in fields(Treatment)})
+
+
 def load_data(config: TrainConfig) -> Split:
     """The arrays that a configuration asks for."""
     source = config.dataset
@@ -69,6 +76,7 @@ def load_data(config: TrainConfig) -> Split:
         source=source.source,
         path=source.path,
         target=source.target,
+        treatment=treatment_of(source),
         test_fraction=source.test_fraction,
         holdout=source.holdout,
     )
@@ -101,6 +109,8 @@ def run_training(
         config = replace(config, inducing=min(config.inducing, split.n_train))
     fit = method_of(config).start(config, split)
     folder = folder or RunFolder.create(config)
+    if split.findings:
+        folder.write_columns(described(split))
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
     progress = Progress(listeners, stop_requested, folder.checkpoint, resume)
     with tracked(config, folder, progress, tracked_at) as tracker:
