@@ -21,13 +21,16 @@ CELLS = [Cell.of(f"cell-{split}", compose([f"split={split}"])) for split in rang
 class ScriptedRunner:
     """A runner on no machine at all: results come back as values, outcomes from a script."""
 
-    capacity = 2
+    capacity, threads, where, detached = 2, 1, "", False
 
     def __init__(self, script: Mapping[str, list[Outcome]]) -> None:
         self.script = {name: list(outcomes) for name, outcomes in script.items()}
         self.submitted: list[str] = []
         self.under_way: list[Cell] = []
         self.stopped = False
+
+    def has(self, cell: Cell) -> bool:
+        return False
 
     def submit(self, cell: Cell) -> None:
         assert len(self.under_way) < self.capacity
