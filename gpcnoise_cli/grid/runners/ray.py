@@ -21,6 +21,7 @@ from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Ledger
 from gpcnoise_cli.grid.outcome import Outcome, Progress, Status, outcome_of
 from gpcnoise_cli.grid.runners import ray_cluster
+from gpcnoise_cli.grid.runners.demands import demands_of
 from gpcnoise_cli.grid.runners.ray_node import Board, Order, compute_on_node
 from gpcnoise_cli.grid.runners.request import Request
 from gpcnoise_cli.grid.worker_process import THREAD_VARIABLES
@@ -58,9 +59,7 @@ class RayRunner:
             address = (
                 ray_cluster.connect(request.ray_address, request.ray_send == "all") if self._ours else "this process"
             )
-            self._demands = ray_cluster.demands_on_nodes(
-                cells, data=request.ray_send == "nothing", code=request.ray_send != "all"
-            )
+            self._demands = demands_of(cells, data=request.ray_send == "nothing", code=request.ray_send != "all")
             ray_cluster.check_nodes(self._demands)
             self._look()
             if not self._slots:

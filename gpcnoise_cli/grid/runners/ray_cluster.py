@@ -1,21 +1,18 @@
 """A Ray cluster as a campaign needs it: connected within seconds or not at all, and every node fit for the work.
 
-A node is fit when it runs the versions that the driver runs, and has the driver's data files where those are not sent
-along. That is asked of every node before the first cell, and again by each cell, because nodes come and go.
+Every node is asked for what is demanded of it before the first cell, so that no hours are spent before it is missed.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
-import hashlib
 import logging
 import os
 import shutil
 import signal
 import socket
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +20,8 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from gpcnoise_cli.config.groups import conf_dir
-from gpcnoise_cli.data.folder import ENVIRONMENT, data_dir
-from gpcnoise_cli.data.registry import DATASETS
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
-from gpcnoise_cli.grid.cell import Cell
-from gpcnoise_cli.runs.provenance import commit
-from gpcnoise_cli.runtime import versions
+from gpcnoise_cli.grid.runners.demands import objection
 
 CONNECT_SECONDS = 5.0
 PROBE_SECONDS = 120.0
@@ -95,69 +88,12 @@ def _package() -> Any:
         yield package
 
 
-def demands_on_nodes(cells: Iterable[Cell], *, data: bool, code: bool) -> dict[str, Any]:
-    """What every node must have: these versions and, unless they are sent, this code and these data files."""
-    files: set[str] = set()
-    for config in (cell.config for cell in cells) if data else ():
-        own = (config.dataset.path,) if config.dataset.path is not None else ()
-        files |= {*DATASETS[config.dataset.name].files, *own}
-    wanted = {"files": dict.fromkeys(sorted(files)), "commit": commit() if code else None}
-    return probe(wanted)
-
-
-def probe(demands: Mapping[str, Any]) -> dict[str, Any]:
-    """What this machine has of what is demanded."""
-    return {
-        "versions": {name: number for name, number in versions().items() if name != "python"},
-        "commit": commit() if demands["commit"] is not None else None,
-        "files": {name: _digest(data_dir() / name) for name in demands["files"]},
-    }
-
-
-def objection(demands: Mapping[str, Any], found: Mapping[str, Any]) -> str | None:
-    """Why a machine with what was `found` cannot compute; None if it can."""
-    for package, wanted in demands["versions"].items():
-        has = found["versions"].get(package, "none")
-        if has != wanted:
-            advice = "install the same there" + (", or send it by --ray-send all" if package == "gpcnoise" else "")
-            return f"has {package} {has}, not {wanted} as here; {advice}."
-    if found["commit"] is not None and found["commit"] != demands["commit"]:
-        return (
-            f"runs the code of commit {found['commit']}, not {demands['commit']} as here; check out the same there, "
-            "or send this code by --ray-send all."
-        )
-    for name, wanted in demands["files"].items():
-        if found["files"].get(name) != wanted:
-            trouble = "lacks" if found["files"].get(name) is None else "has another version of"
-            return (
-                f"{trouble} the data file {name}; set {ENVIRONMENT} there to a folder with it, or send the data along "
-                "(--ray-send data, the default)."
-            )
-    return None
-
-
-@functools.cache
-def _digest(path: Path) -> str | None:
-    if not path.is_file():
-        return "a folder" if path.exists() else None
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest() if hasattr(hashlib, "file_digest") else _slowly(stream)
-
-
-def _slowly(stream: Any) -> str:
-    """Python 3.10 has no `hashlib.file_digest`."""
-    digest = hashlib.sha256()
-    while block := stream.read(1 << 20):
-        digest.update(block)
-    return digest.hexdigest()
-
-
 def check_nodes(demands: Mapping[str, Any]) -> None:
     """Ask every node what it has; raises a sentence about the first that cannot compute."""
 
     def look(demands: Mapping[str, Any]) -> dict[str, Any]:  # sent by value: this package may not be there
         try:
-            from gpcnoise_cli.grid.runners.ray_cluster import probe
+            from gpcnoise_cli.grid.runners.demands import probe
         except ImportError:
             try:
                 from gpcnoise_cli import __version__ as found

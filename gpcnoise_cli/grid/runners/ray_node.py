@@ -20,6 +20,7 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Ledger
 from gpcnoise_cli.grid.outcome import Outcome, Progress, Status, outcome_of
+from gpcnoise_cli.grid.runners.demands import objection, probe
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 
 EXCHANGE_SECONDS = 0.5
@@ -100,8 +101,6 @@ class Reporter(TrainingEvents):
 def compute_on_node(order: Order, data: Split | None, board: Any) -> Outcome:
     """Compute the ordered cell in this process. What goes wrong is in the outcome; only a lost process raises."""
     import ray
-
-    from gpcnoise_cli.grid.runners.ray_cluster import objection, probe
 
     began = time.perf_counter()
     node = ray.get_runtime_context().get_node_id()
