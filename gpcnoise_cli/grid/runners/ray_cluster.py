@@ -22,6 +22,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from gpcnoise_cli.config.groups import conf_dir
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.grid.runners.demands import objection
+from gpcnoise_cli.runtime import stderr_led_aside
 
 CONNECT_SECONDS = 5.0
 PROBE_SECONDS = 120.0
@@ -39,6 +40,7 @@ def connect(address: str | None, send_code: bool) -> str:
     handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         with contextlib.ExitStack() as stack:
+            stack.enter_context(stderr_led_aside())  # each vain attempt would be told there; the last one is raised
             modules = {"py_modules": [str(stack.enter_context(_package()))]} if send_code else {}
             context = ray.init(
                 address=address,
@@ -48,7 +50,9 @@ def connect(address: str | None, send_code: bool) -> str:
                 runtime_env=modules,
             )
     except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
-        advice = "see `ray status` there, or omit --ray-address to start Ray on this machine"
+        advice = (
+            "see `ray status` there; if it asks for a token, set RAY_AUTH_MODE and RAY_AUTH_TOKEN here too"
+        )
         raise GpcnoiseError(
             f"cannot join the Ray cluster at {address or 'this machine'}: {_line(error)}; {advice}."
         ) from error

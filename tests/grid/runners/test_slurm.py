@@ -54,9 +54,14 @@ def test_the_cells_of_the_local_runner_by_submitit(executor: str, grid: Any, her
     assert grid.work() == []
 
 
-def test_what_an_earlier_command_submitted_is_collected_and_not_submitted_again(grid: Any, here: Here) -> None:
-    first = grid.run(*LOCAL, "--workers", "1", "--detach", *grid.LONG)
-    assert (first["computed"], "left to the cluster" in first["stderr"]) == ([], True)
+def test_what_an_earlier_command_submitted_is_collected_and_not_submitted_again(
+    grid: Any, here: Here, tmp_path: Path
+) -> None:
+    with (tmp_path / "said").open("w") as said:  # a pipe would be open as long as the jobs are
+        asked = grid.command(*LOCAL, "--workers", "1", "--detach", *grid.LONG)
+        subprocess.run(asked, stdout=subprocess.DEVNULL, stderr=said, check=True, timeout=grid.PATIENCE)
+    assert "2 cells left to the cluster" in (tmp_path / "said").read_text()
+    assert grid.cells() == {}
     second = grid.run(*LOCAL, "--workers", "1", *grid.LONG)
     assert "submitted" not in second["stderr"]
     assert len(second["computed"]) == 2
