@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
 import time
 from collections.abc import Iterator
@@ -15,6 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.files import write_text
 from gpcnoise_cli.grid.cell import Cell
 
 HELD_POLL_SECONDS = 0.2
@@ -37,6 +40,16 @@ class Workspace:
     def prepare(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
+
+    def identity(self) -> str | None:
+        """A random word kept in the folder: a machine that reads the same one shares the disk; None: no folder."""
+        path = self.folder / "disk"
+        try:
+            if not path.exists():
+                write_text(path, secrets.token_hex(16))
+            return path.read_text(encoding="utf-8")
+        except (OSError, GpcnoiseError):
+            return None
 
     def clear(self, cell: Cell) -> None:
         shutil.rmtree(self.scratch(cell), ignore_errors=True)

@@ -7,7 +7,6 @@ claims are gone with it; when a node or a worker is lost, Ray says so, and the c
 from __future__ import annotations
 
 import contextlib
-import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -79,8 +78,6 @@ class RayRunner:
             max_retries=0,  # the campaign counts the attempts
             max_calls=1 if request.gpus else CELLS_PER_PROCESS,
         )(compute_on_node)
-        self._token = f"common-disk-{secrets.token_hex(8)}"
-        (ledger.workspace.folder / self._token).touch()
         self.where = f"on Ray at {address} ({', '.join(self._names.values())})"
 
     @property
@@ -98,7 +95,7 @@ class RayRunner:
         try:
             folder = str(self.ledger.folder.resolve())
             keep = self.request.keep_probabilities
-            order = Order(cell.to_dict(), folder, self._token, self.threads, keep, self._demands)
+            order = Order(cell.to_dict(), folder, self.ledger.workspace.identity(), self.threads, keep, self._demands)
             options = {"runtime_env": {"env_vars": self._environment(cell)}, "name": cell.label}
             ref = self._task.options(**options).remote(order, self._data_of(cell), self._board)
             self._under_way[ref] = _UnderWay(cell, claim)
@@ -131,7 +128,6 @@ class RayRunner:
         for one in self._under_way.values():
             one.claim.close()
         self._under_way.clear()
-        (self.ledger.workspace.folder / self._token).unlink(missing_ok=True)
         self._leave()
 
     def _cancel_queued(self) -> None:
@@ -187,7 +183,11 @@ class RayRunner:
         if time.monotonic() - self._looked < LOOK_SECONDS and not at_once:
             return
         with contextlib.suppress(ray.exceptions.RayError):
-            self._names = ray_cluster.node_names()
+            before, self._names = self._names, ray_cluster.node_names()
+            for node in before.keys() - self._names.keys():
+                self._say(f"the node {before[node]} is lost; {len(self._names)} left.")
+            for node in self._names.keys() - before.keys() if before else ():
+                self._say(f"the node {self._names[node]} has joined.")
             self._slots = ray_cluster.slots(self.threads, self.request.gpus)
             if self._under_way:
                 said: dict[str, Progress] = ray.get(self._board.read.remote(), timeout=LAST_PATIENCE)

@@ -50,9 +50,7 @@ def connect(address: str | None, send_code: bool) -> str:
                 runtime_env=modules,
             )
     except (ConnectionError, RuntimeError, ValueError, TimeoutError, ray.exceptions.RayError) as error:
-        advice = (
-            "see `ray status` there; if it asks for a token, set RAY_AUTH_MODE and RAY_AUTH_TOKEN here too"
-        )
+        advice = "see `ray status` there; if it asks for a token, set RAY_AUTH_MODE and RAY_AUTH_TOKEN here too"
         raise GpcnoiseError(
             f"cannot join the Ray cluster at {address or 'this machine'}: {_line(error)}; {advice}."
         ) from error

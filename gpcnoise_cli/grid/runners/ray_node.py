@@ -28,11 +28,11 @@ EXCHANGE_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Order:
-    """A cell and what it may use; `token` names a file that is visible where the ledger's disk is common."""
+    """A cell and what it may use; `disk` is the identity of the ledger's workspace, to see whether it is common."""
 
     cell: dict[str, Any]
     ledger: str
-    token: str
+    disk: str | None
     threads: int
     keep_probabilities: bool
     demands: Mapping[str, Any]
@@ -139,7 +139,7 @@ def compute_on_node(order: Order, data: Split | None, board: Any) -> Outcome:
 def _ledger(order: Order) -> Iterator[Ledger]:
     """Whose workspace the cell is computed in: the driver's where its disk is common, else one of its own."""
     common = Ledger(Path(order.ledger))
-    if (common.workspace.folder / order.token).exists():
+    if order.disk is not None and common.workspace.folder.is_dir() and common.workspace.identity() == order.disk:
         with common.workspace.hold_scratch(Cell.from_dict(order.cell)):
             yield common
         return

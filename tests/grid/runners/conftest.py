@@ -64,7 +64,9 @@ class Grid:
 
     def work(self) -> list[str]:
         """What is in the workspace: unfinished cells, locks, notes."""
-        return sorted(path.name for path in (self.results / "uci" / ".work").iterdir() if path.name != ".gitignore")
+        return sorted(
+            path.name for path in (self.results / "uci" / ".work").iterdir() if path.name not in (".gitignore", "disk")
+        )
 
     def checkpoints(self) -> list[Path]:
         return sorted((self.results / "uci" / ".work").glob("*/checkpoint.npz"))

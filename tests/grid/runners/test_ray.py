@@ -89,7 +89,7 @@ def test_a_request_to_stop_keeps_checkpoints_and_leaves_no_lock(cluster: Any, gr
         _, said = driver.communicate(timeout=grid.PATIENCE)
     assert driver.returncode == 130, said
     assert grid.checkpoints()
-    assert not [name for name in grid.work() if name.endswith((".lock", ".scratch")) or "common-disk" in name]
+    assert not [name for name in grid.work() if name.endswith((".lock", ".scratch"))]
 
 
 def test_a_cluster_that_does_not_answer_is_said_within_seconds(grid: Any) -> None:
