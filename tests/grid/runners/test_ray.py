@@ -9,15 +9,18 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-pytest.importorskip("ray", reason="Ray is not installed: make test-scale installs it")
-# Ray leaves sockets and threads to the end of the process.
-pytestmark = [pytest.mark.scale, pytest.mark.filterwarnings("default")]
+pytestmark = [
+    pytest.mark.scale,
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: make test-scale installs it"),
+    pytest.mark.filterwarnings("default"),  # Ray leaves sockets and threads to the end of the process
+]
 
 Here = Callable[[tuple[str, ...]], dict[str, dict[str, Any]]]
 
@@ -27,7 +30,7 @@ def cluster() -> Iterator[Any]:
     """Two nodes of one core each; a token of its own, so that Ray neither reads nor writes the user's."""
     before = dict(os.environ)
     os.environ.update(RAY_AUTH_MODE="token", RAY_AUTH_TOKEN=secrets.token_hex(16), RAY_USAGE_STATS_ENABLED="0")
-    from ray.cluster_utils import Cluster
+    from ray.cluster_utils import Cluster  # not before: Ray reads these variables when it is imported
 
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     made.add_node(num_cpus=1, node_name="second")
