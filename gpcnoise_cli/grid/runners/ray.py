@@ -7,6 +7,7 @@ claims are gone with it; when a node or a worker is lost, Ray says so, and the c
 from __future__ import annotations
 
 import contextlib
+import io
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -54,6 +55,9 @@ class RayRunner:
         self._looked, self._slots = 0.0, 0
         self._states: dict[str, Progress] = {}
         self._names: dict[str, str] = {}
+        # Ray prints what it has to say of lost nodes on stdout, which is for results; here the runner says it.
+        self._quiet = contextlib.ExitStack()
+        self._quiet.enter_context(contextlib.redirect_stdout(io.StringIO()))
         try:
             address = (
                 ray_cluster.connect(request.ray_address, request.ray_send == "all") if self._ours else "this process"
@@ -202,6 +206,7 @@ class RayRunner:
     def _leave(self) -> None:
         if self._ours:
             ray.shutdown()
+        self._quiet.close()
 
 
 def _first_sentence(error: Exception) -> str:

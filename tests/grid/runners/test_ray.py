@@ -71,9 +71,11 @@ def test_a_lost_node_and_a_killed_driver_lose_nothing_and_repeat_nothing(cluster
         grid.wait_for(lambda: any(_newer(path, then) for path, then in written.items()), "the cells to go on")
         cluster.remove_node(next(node for node in cluster.worker_nodes), allow_graceful=False)
         out, said = driver.communicate(timeout=grid.PATIENCE)
+    assert " is lost; 1 left." in said
     cluster.add_node(num_cpus=1, node_name="third")
     assert driver.returncode == 0, said
     assert grid.cells() == here(grid.LONG)
+    assert out.count("\n") == 1  # Ray would print there that a node was lost
     assert any(cell["resumed"] for cell in json.loads(out)["cells"])
     assert not list((grid.results / "uci").rglob("*.failed.json"))
 
