@@ -184,6 +184,7 @@ class LiveDisplay(PlainDisplay):
             TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[note]}"),
             console=stderr(),
+            redirect_stdout=False,  # nothing of ours goes there meanwhile, and Ray's chatter is kept from it
         )
         self.whole = self.bars.add_task("all cells", total=total, count=f"0/{total}", note="")
         self.lines: dict[Cell, TaskID] = {}
