@@ -77,6 +77,21 @@ def _devices() -> tuple[str, str]:
     return OK, f"cpu, gpu: {', '.join(names)}" if gpus else "cpu (no GPU)"
 
 
+def _backends() -> tuple[str, str]:
+    from gpcnoise_cli.grid.runners.registry import BACKENDS
+
+    said = []
+    for backend in BACKENDS.values():
+        if backend.package is None:
+            said.append(backend.name)
+        elif backend.available:
+            lacking = ", but there is no srun here" if backend.name == "slurm" and not shutil.which("srun") else ""
+            said.append(f"{backend.name} ({backend.package} {backend.version()}{lacking})")
+        else:
+            said.append(f"{backend.name} absent: {backend.how_to_get}")
+    return OK, "; ".join(said)
+
+
 def _threads() -> tuple[str, str]:
     import tensorflow as tf
 
@@ -161,6 +176,7 @@ CHECKS: dict[str, Callable[[], tuple[str, str]]] = {
     "packages": _packages,
     "devices": _devices,
     "threads": _threads,
+    "backends": _backends,
     "data folder": _data_folder,
     "writing here": _writing(Path.cwd, WARN),
     "writing runs": _writing(_runs_folder, FAIL),
