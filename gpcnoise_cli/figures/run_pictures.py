@@ -102,7 +102,7 @@ def importance_figure(importance: Sequence[Importance], title: str = "", width: 
     panels[0].barh(places, [one.nll for one in shown], xerr=errors, color=BLUE, ecolor=VERMILION)
     panels[0].set_yticks(places, [_short(one.column) for one in shown])
     panels[0].set_ylim(len(shown) - 0.5, -0.5)
-    label_axes(panels[0], x="rise of the nll without it, nats")
+    label_axes(panels[0], x="rise of the nll without it, nats (± 2 standard errors)")
     if relevant:
         panels[1].barh(places, [100 * (one.relevance or 0.0) for one in shown], color=GREY)
         label_axes(panels[1], x="ARD relevance, %")
