@@ -67,7 +67,8 @@ def all_rows(data: Split) -> Minibatch:
     ("classes", "likelihood"), [(2, "probit_quadrature"), pytest.param(3, "step", marks=pytest.mark.slow)]
 )
 def test_without_gamma_points_it_is_the_svgp(classes: int, likelihood: str) -> None:
-    data, same = data_of(classes), ("optimizer.tolerance=0.0", "kernel.log_scale=false", "kernel.lengthscale=1.0")
+    data = data_of(classes)
+    same = ("optimizer.tolerance=0.0", "kernel.log_scale=false", "kernel.lengthscale=1.0", "kernel.shared=true")
     ours = METHOD.start(config(*same, gamma=0), data).run(Progress())
     theirs = SVGP.start(compose([*SMALL, f"likelihood={likelihood}", "delta=fixed", *same]), data).run(Progress())
     assert ours.facts()["elbo"] == pytest.approx(theirs.facts()["elbo"], rel=1e-10)
