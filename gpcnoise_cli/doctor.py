@@ -151,7 +151,7 @@ def _smoke_test() -> tuple[str, str]:
         again = evaluate_trained(load_trained(Path(config.out)))
     if not np.isfinite(result["nll"]):
         return FAIL, f"one step of training gave the nll {result['nll']}"
-    if result["nll"] != again["nll"]:
+    if not abs(result["nll"] - again["nll"]) < 1e-3:  # training rounds to float32, predictions do not
         return FAIL, f"a saved model predicts differently: nll {result['nll']!r}, after loading {again['nll']!r}"
     return OK, f"one step on {result['device']}, saved and loaded, in {time.perf_counter() - began:.1f} s"
 

@@ -17,13 +17,14 @@ FLOORS = """
     tables
     figures
     grid
-    estimator
+    estimator export
     runs
     methods
     training
     evaluation
     models
     likelihoods
+    predictor
     runtime
     data config
     files

@@ -14,6 +14,7 @@ from gpcnoise_cli.cli.figures import FigureGroup
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.config.groups import choices
 from gpcnoise_cli.config.options import OPTIONS
+from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
@@ -77,13 +78,13 @@ def uci(
         ),
     ] = None,
     methods: Annotated[
-        str,
+        str | None,
         _option(
             "--methods",
-            help=f"Of {', '.join(choices('method'))}; --likelihoods is about svgp.",
+            help=f"Of {', '.join(choices('method'))}; naming --likelihoods adds svgp. Default: svgp.",
             autocompletion=_choices("method"),
         ),
-    ] = "svgp",
+    ] = None,
     splits: Annotated[str, _option("--splits", help="Numbers and ranges, such as 0-9 or 0,2,5-7.")] = "0-9",
     all_likelihoods: Annotated[
         bool, _option("--all-likelihoods", help="GPCsm on binary sets too, where the paper prints NA.")
@@ -122,10 +123,12 @@ def uci(
     chosen = parse_names(likelihoods) if likelihoods is not None else paper_likelihoods()
     for name in chosen:
         likelihood_spec(name)
-    compared = parse_names(methods)
+    compared = parse_names(methods) if methods is not None else (SVGP,)
     for name in compared:
         if name not in choices("method"):
             raise unknown_choice("method", name, choices("method"))
+    if likelihoods is not None and compared and SVGP not in compared:  # likelihoods are the SVGP's columns
+        compared = (*compared, SVGP)
     here, absent = present_sets(asked)
     for name in absent:
         say(f"{name} is not here and is left out; get it with: gpcnoise data fetch {name}")
@@ -145,6 +148,8 @@ def uci(
     if not grid.columns:
         raise UsageError("nothing is left to compare; name --methods, and --likelihoods for svgp.")
     ledger = ledger_for(grid, results)
+    for name, sets in grid.unfit().items():
+        say(f"{name} is not for the number of classes of {', '.join(sets)}: left out there")
     cells = grid.cells()
     if not cells:
         raise UsageError(

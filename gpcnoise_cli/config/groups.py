@@ -22,6 +22,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "objective": OBJECTIVES,
     "protocol": PROTOCOLS,
     "dataset.source": SOURCES,
+    "inducing_start": ("minibatch", "scipy"),
     "kernel.lengthscale_start": ("data", "paper"),
     "delta.mode": DELTA_MODES,
     "delta.prior": DELTA_PRIORS,

@@ -41,6 +41,7 @@ class LikelihoodConfig:
     noise_variance: float | None = None  # the paper's a; None for softmax
     bound: str = "gaussian"  # softmax: gumbel | tilted; augmented: mean-field | collapsed
     quadrature_points: int = 20  # nodes of the quadrature for S
+    squash: float = 0.0  # step, probit, logit: the authors' code keeps every CDF in S 1e-4 from 0 and 1
     prediction_draws: int = 1000  # softmax predictions
     alpha_epsilon: float = 0.01  # dirichlet: what each class has without a label
 
@@ -107,6 +108,7 @@ class TrainConfig:
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
     objective: str = "elbo"  # elbo | predictive, which is no bound on the evidence
     inducing: int = MISSING
+    inducing_start: str = "minibatch"  # k-means: minibatch, one start | scipy, the best of several, as the authors
     batch_size: int = MISSING
     iterations: int = MISSING
     protocol: str = MISSING

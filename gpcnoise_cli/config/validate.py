@@ -53,6 +53,7 @@ _NUMBERS = (
     _Rule("dataset.holdout", lambda value: 0 <= value < 1, "at least 0 and less than 1", 0.2),
     _at_least("likelihood.noise_variance", 0, 1.0),
     _between("likelihood.quadrature_points", 2, 200, 20),
+    _Rule("likelihood.squash", lambda value: 0 <= value < 0.5, "at least 0 and less than 0.5", 1e-4),
     _at_least("likelihood.prediction_draws", 1, 1000),
     _positive("likelihood.alpha_epsilon", 0.01),
     _positive("kernel.lengthscale", 1.0),
@@ -127,6 +128,10 @@ def _check_likelihood(config: TrainConfig) -> None:
         raise UsageError(
             f"likelihood.noise_variance must be null for {spec.name}, whose noise is not Gaussian, not "
             f"{likelihood.noise_variance!r}; choose likelihood=probit to set a Gaussian noise variance."
+        )
+    if spec.noise_variance is None and likelihood.squash:
+        raise UsageError(
+            f"likelihood.squash must be 0 for {spec.name}, which has no product of CDFs, not {likelihood.squash!r}."
         )
     if spec.noise_variance is not None and likelihood.noise_variance is None:
         raise UsageError(

@@ -29,7 +29,6 @@ from gpcnoise_cli.estimator.settings import (
     settings,
 )
 from gpcnoise_cli.evaluation.metrics import clip_probabilities
-from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
     from gpcnoise_cli.data.encoder import TableEncoder
@@ -47,11 +46,11 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     likelihood : {"softmax", "step", "probit", "logit"}, default="softmax"
         Or one of other authors: "augmented", "probit_quadrature", "logit_quadrature", "softmax_sampled", "dirichlet".
     kernel : {"rbf", "matern32", "matern52", "matern52+rbf"}, default="rbf"
-    method : {"svgp", "selu"}, default="svgp"
+    method : {"svgp", "ep", "selu"}, default="svgp"
         What is trained: the sparse variational GP, or another method of the registry, which takes of the parameters
         here what concerns it; its own settings are overrides such as `"method.settings.layers=3"`.
-    ard : bool, default=False
-        One lengthscale per feature instead of one.
+    ard : bool, optional
+        One lengthscale per feature (both presets), or one.
     inducing : int or "auto", default="auto"
         Number of inducing points, never more than there are different rows; "auto" is 50 + n/6, at most 300.
     batch_size : int or "auto", default="auto"
@@ -104,7 +103,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         kernel: str = "rbf",
         *,
         method: str = "svgp",
-        ard: bool = False,
+        ard: bool | None = None,
         inducing: int | str = AUTO,
         batch_size: int | str = AUTO,
         iterations: int | None = None,
@@ -189,10 +188,10 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows(X)
         rows = self._fitted.scaler.transform(rows)
-        classifier = self._fitted.classifier
-        if not hasattr(classifier, "latent"):
+        latent = getattr(self._fitted.predictor, "latent", None)
+        if latent is None:
             raise AttributeError(f"method {self._fitted.config.method.name!r} has no latent functions.")
-        parts = list(classifier.latent(rows))
+        parts = list(latent(rows))
         return np.concatenate([mu for mu, _ in parts]), np.concatenate([nu for _, nu in parts])
 
     @classmethod
@@ -202,7 +201,6 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         Where the run's table had columns of text or of true and false, the estimator takes a data frame with those
         columns, or the numbers that they were turned into (`feature_names_in_`). The classes keep the order of the run.
         """
-        load_tensorflow()
         from gpcnoise_cli.methods.trained_model import TrainedModel
 
         loaded = TrainedModel.load(Path(run_dir))
@@ -218,7 +216,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         if any(column.kind != "numeric" for column in encoder.columns):
             estimator._encoder = encoder
         estimator.n_inducing_ = fitted.config.inducing
-        estimator.delta_ = loaded.classifier.facts().get("delta")
+        estimator.delta_ = loaded.predictor.facts().get("delta")
         return estimator
 
     def save_run(self, run_dir: str | Path) -> Path:

@@ -13,6 +13,7 @@ from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.methods.described import describe as method_settings
 from gpcnoise_cli.methods.registry import method_of
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
@@ -137,7 +138,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "scored_on": "held-out training rows" if config.dataset.holdout else "test rows",
         "method": config.method.name,
         **dict.fromkeys(SETTINGS),
-        **method_of(config).describe(config, split.num_classes),
+        **method_settings(config, split.num_classes),
         "split": config.split,
         "seed": config.seed,
         "n_train": split.n_train,

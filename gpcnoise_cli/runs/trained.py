@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,8 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.train import load_data
-from gpcnoise_cli.methods.registry import method_of
-from gpcnoise_cli.runtime import prepare
+from gpcnoise_cli.methods.described import describe
+from gpcnoise_cli.runtime import limit_threads
 
 if TYPE_CHECKING:
     from gpcnoise_cli.data import Split
@@ -27,19 +27,18 @@ BLOCK_ROWS = 16_384
 
 
 def load_trained(run_dir: Path) -> TrainedModel:
-    """The model of a finished run; TensorFlow is only started once there is one."""
+    """The model of a finished run; TensorFlow is only started if its method cannot predict without."""
     folder = RunFolder.existing(run_dir)
     if not (folder.path / "model.json").is_file():  # the last file of a model to be written
         raise GpcnoiseError(
             f"the run in {run_dir} is not finished, so it has no model; continue it with: "
             f"gpcnoise train --resume {run_dir}"
         )
-    runtime = folder.read_config().runtime
-    # A model that was trained on a GPU is of use without one.
-    prepare(replace(runtime, device="cpu" if runtime.device == "cpu" else "auto"))
     from gpcnoise_cli.methods.trained_model import TrainedModel
 
-    return TrainedModel.load(run_dir)
+    trained = TrainedModel.load(run_dir)
+    limit_threads(trained.config.runtime.threads)
+    return trained
 
 
 def predict_file(trained: TrainedModel, data: Path) -> Iterator[NDArray[np.float64]]:
@@ -64,7 +63,7 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
         "protocol": config.protocol,
         "split": config.split,
         "method": config.method.name,
-        **method_of(config).describe(config, len(trained.class_names)),
+        **describe(config, len(trained.class_names)),
         "n": len(y),
         "classes": len(trained.class_names),
         "class_names": list(trained.class_names),
