@@ -11,8 +11,9 @@ import math
 
 import tensorflow as tf
 
-from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, gauss_hermite, ndtr
+from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, ndtr
 from gpcnoise_cli.likelihoods.win_probability import with_winner, without_winner
+from gpcnoise_cli.predictor.nodes import gauss_hermite
 
 
 def squashed_win_probability(

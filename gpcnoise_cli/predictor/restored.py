@@ -42,7 +42,7 @@ def _svgp(config: Config, arrays: Arrays, d: int, num_classes: int, said: Said) 
     name, m = config["likelihood"]["name"], config["inducing"]
     L = num_latent_functions(name, num_classes)
     kernels = read_kernels(config["kernel"], arrays, d, L)
-    if kernels is None or name not in LINKS:
+    if kernels is None or name not in LINKS or config["likelihood"].get("squash"):
         return None
     shared = "inducing_variable.Z"
     inducing = shared if shared in arrays else "inducing_variable.inducing_variable.Z"

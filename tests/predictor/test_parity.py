@@ -47,6 +47,12 @@ def test_every_likelihood(
     assert_same(model, scaled_rows, by_training_model(model, scaled_rows))
 
 
+def test_a_habit_of_the_authors_is_left_to_the_training_model(random_model: Random) -> None:
+    model = random_model("likelihood=step", classes=3)
+    model.config.likelihood.squash = 1e-4
+    assert not isinstance(model.predictor, Predictor)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("ard", ["true", "false"])
 @pytest.mark.parametrize("shared", ["true", "false"])
