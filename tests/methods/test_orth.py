@@ -17,7 +17,8 @@ from gpcnoise_cli.data.generators import sample_ringnorm, sample_three_class
 from gpcnoise_cli.data.split import Split, Table, make_split
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.repeat import train_command
-from gpcnoise_cli.methods.orth import METHOD, num_gamma
+from gpcnoise_cli.methods.orth import METHOD
+from gpcnoise_cli.methods.orth_settings import num_gamma
 from gpcnoise_cli.methods.svgp import METHOD as SVGP
 from gpcnoise_cli.methods.svgp import SVGPClassifier, SVGPFit
 from gpcnoise_cli.methods.trained_model import TrainedModel
