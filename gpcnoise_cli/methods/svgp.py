@@ -69,11 +69,11 @@ class SVGPClassifier:
         return {name: variable.numpy() for name, variable in _variables(self.model).items()}
 
     def facts(self) -> dict[str, Any]:
-        return {**self._facts, "delta": self.model.delta_value(), "jitter": float(self.model.jitter)}
+        return {**self._facts, **self.model.state()}
 
     def hyperparameters(self) -> dict[str, Any]:
         kernel = {f"kernel{name}": p.numpy().tolist() for name, p in parameter_dict(self.model.kernel).items()}
-        return {**kernel, "delta": self.model.delta_value(), "jitter": float(self.model.jitter)}
+        return {**kernel, **self.model.state()}
 
 
 class SVGPFit:
@@ -106,11 +106,14 @@ class SVGP:
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> Fit:
         with precision_context(config.runtime.precision):
             if earlier is None:
-                model = build_model(config, split.X_train, split.num_classes, split.weights)
+                model = self.build(config, split)
                 model.likelihood.prepare(np.bincount(split.y_train, split.weights, minlength=split.num_classes))
             else:
                 model = _filled(config, earlier, split.d, split.num_classes, split.n_train)
         return SVGPFit(config, model, split)
+
+    def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
+        return build_model(config, split.X_train, split.num_classes, weights=split.weights)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         model = _filled(config, arrays, d, num_classes, num_data)
@@ -146,7 +149,8 @@ def _filled(
 ) -> FusedSVGP:
     """The model of a configuration with the parameters of an earlier one."""
     with precision_context(config.runtime.precision):
-        model = assemble(config, np.zeros((config.inducing, d)), num_classes, num_data=num_data)
+        Z, gamma = np.zeros((config.inducing, d)), arrays.get("gamma")
+        model = assemble(config, Z, num_classes, num_data=num_data, gamma=gamma)
         variables = _variables(model)
         if variables.keys() != arrays.keys():
             raise ValueError("the parameters are not those of the configuration")

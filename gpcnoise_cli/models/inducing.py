@@ -72,6 +72,12 @@ def _best_of_several(rows: NDArray[np.float64], m: int, rng: np.random.Generator
     return np.concatenate([np.asarray(centres, dtype=np.float64), rows[missing]])
 
 
+def start_further_points(X: NDArray[np.floating], Z: NDArray[np.floating], m: int, seed: int) -> NDArray[np.float64]:
+    """`m` centres of another k-means, none of them where a point of `Z` is: there they would add nothing."""
+    points = np.concatenate([Z, start_inducing_points(X, m, seed + 1)])
+    return _distinct(points, np.random.default_rng(seed))[len(Z) :]
+
+
 def _distinct(centres: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
     """Coinciding centres (data with repeated rows) would make K_mm singular: move the copies a little."""
     _, first = np.unique(centres.round(9), axis=0, return_index=True)

@@ -303,6 +303,6 @@ class Trainer:
 
     def _kernel_matrix_factorises(self) -> bool:
         try:
-            return bool(np.all(np.isfinite(self.model.kernel_cholesky().numpy())))
+            return all(np.all(np.isfinite(factor.numpy())) for factor in self.model.kernel_factors())
         except tf.errors.InvalidArgumentError:
             return False

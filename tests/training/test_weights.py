@@ -67,7 +67,7 @@ def test_a_step_with_weights_is_the_step_with_repeated_rows(split: Splits, kind:
     weighted, repeated = weighted_and_repeated(split(classes))
     start = build_model(config, weighted.X_train, classes).Z.numpy()
     for data in (weighted, repeated):
-        model = build_model(config, data.X_train, classes, data.weights)
+        model = build_model(config, data.X_train, classes, weights=data.weights)
         model.Z.assign(start)  # k-means draws its first centres by lot
         model.q_mu.assign(np.random.default_rng(0).normal(size=model.q_mu.shape))
         model.likelihood.prepare(np.bincount(data.y_train, data.weights, minlength=classes))
