@@ -77,6 +77,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         "dataset.path",
         "dataset.target",
         "out",
+        "class_weight",
         *(f"dataset.{key}" for key in TABLE_KEYS if key != "missing"),
     }
     texts = {key for key, hint in key_types().items() if "str" in str(hint)} - free_texts
