@@ -100,3 +100,15 @@ def emit_json(content: Mapping[str, Any]) -> None:
     """Exactly one JSON object on stdout; numbers JSON cannot hold (NaN, infinities) become null."""
     ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     sys.stdout.write(json.dumps(plain(content), ensure_ascii=ascii_only, allow_nan=False) + "\n")
+
+
+def emit_data(text: str) -> None:
+    """A table for programs (CSV, Markdown, LaTeX) on stdout: UTF-8 like the files, whatever the terminal can show."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    buffer.write(text.encode())
+    if sys.stdout.isatty():
+        buffer.flush()

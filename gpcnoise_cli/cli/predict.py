@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcnoise_cli.cli.console import emit_json, say, stderr
+from gpcnoise_cli.cli.console import emit_data, emit_json, say, stderr
 from gpcnoise_cli.cli.interruption import stop_on_signal
 from gpcnoise_cli.cli.options import Json
+from gpcnoise_cli.cli.streams import reader_gone
 from gpcnoise_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ def predict(
         blocks = _followed(predict_file(trained, data), counts, stop_requested)
         if out == STDOUT:
             for text in csv_blocks(blocks, trained.class_names):
-                sys.stdout.write(text)
+                emit_data(text)
+                if reader_gone():
+                    break
             return
         write_predictions(out, blocks, trained.class_names)
     if json:

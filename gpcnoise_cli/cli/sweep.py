@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
-from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
+from gpcnoise_cli.cli.console import counted, emit_data, emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
@@ -118,7 +117,7 @@ def _print_rows(rows: list[dict[str, Any]], keys: list[str], format: str) -> Non
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        sys.stdout.write(stream.getvalue())
+        emit_data(stream.getvalue())
     else:
         columns = [*keys, *_SHOWN]
         print_table(columns, [[_short(row.get(name)) for name in columns] for row in rows])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,8 +12,12 @@ import typer
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.cli.scores import model_title, score, score_cells
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import UsageError, quoted
 
+_PRINTED = (
+    *("dataset", "source", "protocol", "method", "run_dir", "split", "n_train", "n_test", "d", "classes"),
+    *("majority_acc", "steps", "train_seconds"),
+)
 _SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
 
 
@@ -55,7 +60,7 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
     if own is not None and chosen is not None:
         raise UsageError(f"method={config.method.name} has a likelihood of its own ({own}); leave out {chosen}.")
     if config.dataset.path is not None:  # a run must be resumable from any folder
-        config.dataset.path = str(Path(config.dataset.path).resolve())
+        config.dataset.path = os.path.realpath(config.dataset.path)
     asked = any(override.startswith("inducing=") for override in overrides)
     return _train(config, limit_inducing=not asked)
 
@@ -64,7 +69,8 @@ def _resumed(path: Path) -> dict[str, Any]:
     from gpcnoise_cli.runs.run_folder import RunFolder
 
     folder = RunFolder.existing(path)
-    done = folder.read_metrics()
+    with folder.claim():  # told at once, not after the imports
+        done = folder.read_metrics(_PRINTED)
     if done is not None:
         say(f"the run in {path} is finished already; this is its result.")
         return done
@@ -77,10 +83,12 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
 
     check_tracking(config.tracking)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
-        from gpcnoise_cli.runs.train import load_data, run_training
+        from gpcnoise_cli.runs.train import check_request, load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
 
         data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
+        if "folder" not in how:
+            check_request(config, data, limit_inducing=how["limit_inducing"])
         load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.training.progress import Interrupted
@@ -90,7 +98,7 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
             try:
                 return run_training(config, data=data, events=events, stop_requested=stop_requested, **how)
             except Interrupted as stop:
-                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.run_dir}")
+                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {quoted(str(stop.run_dir))}")
                 raise typer.Exit(130) from stop
 
 
@@ -110,4 +118,5 @@ def _print_result(result: dict[str, Any]) -> None:
         score(result["train_seconds"], 1),
     ]
     print_table((*_SCORES, "ELBO" if is_bound else "objective", "δ", "steps", "seconds"), [row], title=title)
-    say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {result['run_dir']} --data FILE --out FILE")
+    run_dir = quoted(result["run_dir"])
+    say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {run_dir} --data FILE --out FILE")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.errors import GpcnoiseError, UsageError
+from gpcnoise_cli.errors import GpcnoiseError, UsageError, quoted
 from gpcnoise_cli.evaluation.calibration import Reliability, reliability
 from gpcnoise_cli.evaluation.metrics import Metrics, clip_probabilities, evaluate
 from gpcnoise_cli.evaluation.selective import SelectiveCurve, selective_curve
@@ -121,7 +121,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, list[float]]]:
         folder = RunFolder(path)
         record = folder.read_metrics()
         if record is None:
-            raise GpcnoiseError(f"the run in {path} is not finished; continue it with: gpcnoise train --resume {path}")
+            command = f"gpcnoise train --resume {quoted(path)}"
+            raise GpcnoiseError(f"the run in {path} is not finished; continue it with: {command}")
         return record, _columns(folder)
     try:
         record = json.loads(path.read_text(encoding="utf-8"))

@@ -6,12 +6,12 @@ every other override holds for all cells.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, isfinite, prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.config.compose import compose
@@ -44,7 +44,7 @@ def expand(overrides: Sequence[str]) -> list[SweptCell]:
         chosen = {one.key: value for one, value in zip(parsed, combination, strict=True)}
         config = compose([f"{key}={value}" for key, value in chosen.items()])
         if config.dataset.path is not None:  # the workers may run in another folder
-            config.dataset.path = str(Path(config.dataset.path).resolve())
+            config.dataset.path = os.path.realpath(config.dataset.path)
         values = {key: _bare(chosen[key]) for key in swept}
         unnamed = Cell.of("", config)
         cells.append(SweptCell(Cell.of(_name(values, unnamed.digest), config), values))

@@ -120,10 +120,18 @@ class TrainedModel:
             stated = (description["d"], description["num_classes"], tuple(description["class_names"]))
             if (loaded.d, len(loaded.class_names), loaded.class_names) != stated:
                 raise ValueError("its columns or classes are not those of its encoder")
+            _check_finite(arrays)
             loaded.classifier  # noqa: B018 (arrays that do not fit the configuration are found now)
             return loaded
         except (KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise _damaged(folder, f"{DESCRIPTION} and {PARAMETERS} do not fit together ({error!r})") from error
+
+
+def _check_finite(arrays: Arrays) -> None:
+    """A model with a NaN in it would name the first class for every row, and say nothing."""
+    for name, values in arrays.items():
+        if np.issubdtype(values.dtype, np.inexact) and not np.isfinite(values).all():
+            raise ValueError(f"the array {name} holds values that are no finite numbers")
 
 
 def _plain_encoder(split: Split) -> TableEncoder:

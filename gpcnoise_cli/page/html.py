@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import UsageError, quoted
 from gpcnoise_cli.figures.run_view import is_run_folder
 from gpcnoise_cli.files import write_text
 from gpcnoise_cli.page.results_page import ResultsPage, results_page
@@ -40,7 +40,7 @@ def render(template: str, page: ResultsPage | RunPage) -> str:
         page=page,
         generator=GENERATOR,
         version=__version__,
-        command=f"gpcnoise report {page.told}",
+        command=f"gpcnoise report {quoted(page.told)}",
         style=Markup(_read("page.css")),
         script=Markup(_read("page.js")),
     )

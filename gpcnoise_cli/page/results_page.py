@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -145,7 +146,7 @@ def results_page(folder: Path) -> ResultsPage:
         )
     parts = parts_of(found.cells)
     return ResultsPage(
-        folder.resolve().name or "results",
+        Path(os.path.realpath(folder)).name or "results",
         tell(folder),
         tuple(parts),
         tuple(comparisons_of(parts)),

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, TrainConfig
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.likelihoods.registry import check_fits
 from gpcnoise_cli.methods.registry import method_of
+from gpcnoise_cli.models.inducing import check_number
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
 from gpcnoise_cli.runs.tracking.tracker import Place, tracked
@@ -73,6 +75,15 @@ def load_data(config: TrainConfig) -> Split:
     )
 
 
+def check_request(config: TrainConfig, split: Split, *, limit_inducing: bool) -> None:
+    """Refuse at once what would be refused after the slow imports."""
+    RunFolder.check(config)
+    if config.method.name == SVGP:
+        check_fits(config.likelihood.name, split.num_classes)
+        if not limit_inducing:
+            check_number(config.inducing, split.n_train)
+
+
 def run_training(
     config: TrainConfig,
     *,
@@ -102,7 +113,7 @@ def run_training(
     folder = folder or RunFolder.create(config)
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
     progress = Progress(listeners, stop_requested, folder.checkpoint, resume)
-    with tracked(config, folder, progress, tracked_at) as tracker:
+    with folder.claim(), tracked(config, folder, progress, tracked_at) as tracker:
         classifier = fit.run(progress)
         probabilities = classifier.predict(split.X_test)
         trained = TrainedModel.of(config, classifier, split)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.errors import GpcnoiseError, quoted
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.train import load_data
@@ -32,7 +32,7 @@ def load_trained(run_dir: Path) -> TrainedModel:
     if not (folder.path / "model.json").is_file():  # the last file of a model to be written
         raise GpcnoiseError(
             f"the run in {run_dir} is not finished, so it has no model; continue it with: "
-            f"gpcnoise train --resume {run_dir}"
+            f"gpcnoise train --resume {quoted(run_dir)}"
         )
     runtime = folder.read_config().runtime
     # A model that was trained on a GPU is of use without one.
