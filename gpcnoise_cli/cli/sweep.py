@@ -16,6 +16,7 @@ from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
 if TYPE_CHECKING:
+    from gpcnoise_cli.grid.cell import Cell
     from gpcnoise_cli.grid.ledger import Ledger
     from gpcnoise_cli.grid.sweep import SweptCell
 
@@ -68,6 +69,7 @@ def sweep(
     plan = Plan.of([one.cell for one in swept], ledger)
     plan.refuse_other_settings(ledger.folder)
     to_do = plan.to_do(retry_failed)
+    _check_files(to_do)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     say(f"{len(plan.in_state(State.DONE))} of {len(plan.cells)} cells are done already, {len(to_do)} are to do.")
     if dry_run:
@@ -95,6 +97,15 @@ def sweep(
     code = exit_code(report, "run the same command again") or (1 if failed_before else 0)
     if code:
         raise typer.Exit(code)
+
+
+def _check_files(cells: Sequence[Cell]) -> None:
+    """Read your own tables once here: what is wrong with one is an error of the sweep, not the failure of every cell."""
+    from gpcnoise_cli.runs.train import load_data
+
+    files = {str(cell.config.dataset): cell.config for cell in cells if cell.config.dataset.path is not None}
+    for config in files.values():
+        load_data(config)
 
 
 def _rows(swept: Sequence[SweptCell], ledger: Ledger) -> list[dict[str, Any]]:
