@@ -50,7 +50,7 @@ def predict(
     Example: gpcnoise predict runs/first --data new.csv --out predictions.csv
     """
     from gpcnoise_cli.data.table_file import check_file
-    from gpcnoise_cli.runs.prediction_file import check_target, csv_blocks, write_predictions
+    from gpcnoise_cli.runs.prediction_file import check_target, csv_blocks, formula_like, write_predictions
     from gpcnoise_cli.runs.trained import load_trained, predict_file
 
     if json and out == STDOUT:
@@ -63,6 +63,9 @@ def predict(
 
     with stop_on_signal() as stop_requested:
         trained = load_trained(run_dir)
+        formulas = formula_like(trained.class_names) if out.suffix != ".parquet" else []
+        if formulas:
+            say(f"a spreadsheet would take {formulas[0]!r} for a formula; import the column `class` as text there.")
         counts = [0] * len(trained.class_names)
         blocks = _followed(predict_file(trained, data), counts, stop_requested)
         if out == STDOUT:

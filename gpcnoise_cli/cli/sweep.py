@@ -100,7 +100,7 @@ def sweep(
 
 
 def _check_files(cells: Sequence[Cell]) -> None:
-    """Read your own tables once here: what is wrong with one is an error of the sweep, not the failure of every cell."""
+    """Read each table of your own once: what is wrong with it is told at once, and no cell is recorded as failed."""
     from gpcnoise_cli.runs.train import load_data
 
     files = {str(cell.config.dataset): cell.config for cell in cells if cell.config.dataset.path is not None}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,7 +96,7 @@ def run_page(run_dir: Path) -> RunPage:
     ours = not record or label in labelled_likelihoods()
     what = [f"{label} ({config.likelihood.name})", f", {config.kernel.name} kernel"] if ours else [label, ""]
     return RunPage(
-        name=run_dir.resolve().name,
+        name=Path(os.path.realpath(run_dir)).name,
         told=told,
         title=f"{what[0]} on {_dataset(config.dataset)}{what[1]}",
         finished=bool(record),
