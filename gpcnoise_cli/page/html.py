@@ -64,11 +64,11 @@ def check_folder(folder: Path) -> None:
 
 def check_target(out: Path, *, force: bool) -> None:
     """Refuse to write another kind of file, and to replace anything but an earlier page of ours."""
+    if out.is_dir():
+        raise UsageError(f"--out {str(out)!r} is a folder; name a file, such as {str(out / NAME)!r}.")
     if out.suffix.lower() not in ENDINGS:
         hint = "; to have a PDF, open the page in a web browser and print it" if out.suffix.lower() == ".pdf" else ""
         raise UsageError(f"--out {str(out)!r}: the page is HTML, so its name must end in .html{hint}.")
-    if out.is_dir():
-        raise UsageError(f"--out {str(out)!r} is a folder; name a file, such as {str(out / NAME)!r}.")
     if not out.parent.is_dir():
         raise UsageError(f"cannot write {str(out)!r}: there is no folder {str(out.parent)!r}; make it first.")
     if out.exists() and not force and not is_report(out):
