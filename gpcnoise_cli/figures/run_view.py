@@ -130,10 +130,18 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, list[float]]]:
         raise UsageError(f"there is no run folder or cell {path}.") from error
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} is neither a run folder nor a result cell (JSON).") from error
-    if not isinstance(record, dict) or "acc" not in record or "nll" not in record:
+    if not isinstance(record, dict) or not all(_is_number(record.get(key, "")) for key in ("acc", "nll")):
         raise UsageError(f"{path} is no result cell: it holds no acc and nll.")
     curve = record.get("curve") or {}
-    return record, {key: curve[key] for key in CURVE_COLUMNS if key in curve}
+    columns = {key: curve[key] for key in CURVE_COLUMNS if key in curve} if isinstance(curve, dict) else {"": curve}
+    sound = [isinstance(column, list) and all(map(_is_number, column)) for column in columns.values()]
+    if not all(sound) or len({len(column) for column in columns.values()}) > 1:
+        raise UsageError(f"{path} is no result cell: its curve is damaged.")
+    return record, columns
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _columns(folder: RunFolder) -> dict[str, list[float]]:
