@@ -158,7 +158,7 @@ def _difference_figure(
             [value for _, value in found],
             [row + apart for row, _ in found],
             **{**look(index).plot(), "linestyle": ""},
-            markersize=72 * LANE + 0.5,
+            markersize=72 * LANE + 0.2,
             markeredgecolor=WHITE,
             markeredgewidth=0.4,
             label=method,

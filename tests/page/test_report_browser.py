@@ -147,8 +147,8 @@ def test_no_marker_of_a_chart_hides_another(browser: Any, page: Path) -> None:
     overlaps = """[...document.querySelectorAll(".glance .chart.wide")].filter(e => e.checkVisibility()).map(chart => {
       const dots = [...chart.querySelectorAll("use")].filter(e => e.querySelector("title"))
         .map(e => e.getBoundingClientRect());
-      const hidden = (a, b) => Math.abs(a.x + a.width / 2 - b.x - b.width / 2) < 0.7 * a.width
-        && Math.abs(a.y + a.height / 2 - b.y - b.height / 2) < 0.7 * a.height;
+      const hidden = (a, b) => Math.abs(a.x + a.width / 2 - b.x - b.width / 2) < 0.6 * a.width
+        && Math.abs(a.y + a.height / 2 - b.y - b.height / 2) < 0.6 * a.height;
       return [dots.length, dots.flatMap((a, i) => dots.slice(i + 1).filter(b => hidden(a, b))).length]; })"""
     found = browser.run(overlaps)
     assert len(found) == 2
