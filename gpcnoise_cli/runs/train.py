@@ -9,14 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import IN_MEMORY, DatasetConfig, TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, DatasetConfig, TrainConfig
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.data.description import described
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.likelihoods.registry import check_fits
 from gpcnoise_cli.methods.described import describe as method_settings
 from gpcnoise_cli.methods.registry import method_of
+from gpcnoise_cli.models.inducing import check_number
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
 from gpcnoise_cli.runs.tracking.tracker import Place, tracked
@@ -82,6 +84,15 @@ def load_data(config: TrainConfig) -> Split:
     )
 
 
+def check_request(config: TrainConfig, split: Split, *, limit_inducing: bool) -> None:
+    """Refuse at once what would be refused after the slow imports."""
+    RunFolder.check(config)
+    if config.method.name == SVGP:
+        check_fits(config.likelihood.name, split.num_classes)
+        if not limit_inducing:
+            check_number(config.inducing, split.n_train)
+
+
 def run_training(
     config: TrainConfig,
     *,
@@ -113,7 +124,7 @@ def run_training(
         folder.write_columns(described(split))
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
     progress = Progress(listeners, stop_requested, folder.checkpoint, resume)
-    with tracked(config, folder, progress, tracked_at) as tracker:
+    with folder.claim(), tracked(config, folder, progress, tracked_at) as tracker:
         classifier = fit.run(progress)
         probabilities = classifier.predict(split.X_test)
         trained = TrainedModel.of(config, classifier, split)
