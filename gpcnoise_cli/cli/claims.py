@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -79,7 +80,7 @@ def claims(
     if check and write:
         raise UsageError("--check compares with what --write keeps; give one of them.")
     if check:
-        problems = problems_in(base, base.resolve().parent)
+        problems = problems_in(base, Path(os.path.realpath(base)).parent)
         _print_problems(problems, json)
         return
     every = all_claims()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpcnoise_cli.cli.campaign_options import DryRun, RetryFailed, Shard, with_backend_options
-from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
+from gpcnoise_cli.cli.console import counted, emit_data, emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.runners.request import Request
 
 if TYPE_CHECKING:
+    from gpcnoise_cli.grid.cell import Cell
     from gpcnoise_cli.grid.ledger import Ledger
     from gpcnoise_cli.grid.sweep import SweptCell
 
@@ -70,6 +70,7 @@ def sweep(
     plan = Plan.of([one.cell for one in swept], ledger)
     plan.refuse_other_settings(ledger.folder)
     to_do = plan.to_do(retry_failed)
+    _check_files(to_do)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     say(f"{len(plan.in_state(State.DONE))} of {len(plan.cells)} cells are done already, {len(to_do)} are to do.")
     if dry_run:
@@ -98,6 +99,15 @@ def sweep(
         raise typer.Exit(code)
 
 
+def _check_files(cells: Sequence[Cell]) -> None:
+    """Read each table of your own once: what is wrong with it is told at once, and no cell is recorded as failed."""
+    from gpcnoise_cli.runs.train import load_data
+
+    files = {str(cell.config.dataset): cell.config for cell in cells if cell.config.dataset.path is not None}
+    for config in files.values():
+        load_data(config)
+
+
 def _rows(swept: Sequence[SweptCell], ledger: Ledger) -> list[dict[str, Any]]:
     """The finished cells: the swept values first, then every single-valued field of the result."""
     rows = []
@@ -118,7 +128,7 @@ def _print_rows(rows: list[dict[str, Any]], keys: list[str], format: str) -> Non
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        sys.stdout.write(stream.getvalue())
+        emit_data(stream.getvalue())
     else:
         columns = [*keys, *_SHOWN]
         print_table(columns, [[_short(row.get(name)) for name in columns] for row in rows])

@@ -12,8 +12,12 @@ from gpcnoise_cli.cli.columns import say_columns
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.cli.scores import model_title, score, score_cells
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import UsageError, quoted
 
+_PRINTED = (
+    *("dataset", "source", "protocol", "method", "run_dir", "split", "n_train", "n_test", "d", "classes"),
+    *("majority_acc", "steps", "train_seconds"),
+)
 _SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
 
 
@@ -68,7 +72,8 @@ def _resumed(path: Path) -> dict[str, Any]:
     from gpcnoise_cli.runs.run_folder import RunFolder
 
     folder = RunFolder.existing(path)
-    done = folder.read_metrics()
+    with folder.claim():  # told at once, not after the imports
+        done = folder.read_metrics(_PRINTED)
     if done is not None:
         say(f"the run in {path} is finished already; this is its result.")
         return done
@@ -81,12 +86,14 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
 
     check_tracking(config.tracking)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
-        from gpcnoise_cli.runs.train import load_data, run_training
+        from gpcnoise_cli.runs.train import check_request, load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
 
         data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
         if not how.get("resume"):  # said at the start, and kept in columns.json
             say_columns(data.findings, data.notes)
+        if "folder" not in how:
+            check_request(config, data, limit_inducing=how["limit_inducing"])
         load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.training.progress import Interrupted
@@ -96,7 +103,7 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
             try:
                 return run_training(config, data=data, events=events, stop_requested=stop_requested, **how)
             except Interrupted as stop:
-                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.run_dir}")
+                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {quoted(str(stop.run_dir))}")
                 raise typer.Exit(130) from stop
 
 
@@ -123,7 +130,7 @@ def _print_result(result: dict[str, Any]) -> None:
         rows = [[*(f"{mean} ± {error}" for mean, error in zip(rows[0], errors, strict=False)), *bound]]
     print_table(head, rows, title=title)
     if result.get("folds"):
-        table, test = f"{result['run_dir']}/{result['out_of_fold']}", result.get("test")
+        table, test = Path(result["run_dir"]) / result["out_of_fold"], result.get("test")
         say("± is the standard error of the mean over the folds; ELBO, δ and steps are of the model on all rows.")
         say(f"every row's probabilities by a model that has not seen it: {table}")
         if test:
@@ -136,4 +143,5 @@ def _print_result(result: dict[str, Any]) -> None:
             f"{result['n_calibration']} further training rows were kept from training, for `gpcnoise predict` with "
             "--sets, --calibrate or --flag-far."
         )
-    say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {result['run_dir']} --data FILE --out FILE")
+    run_dir = quoted(result["run_dir"])
+    say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {run_dir} --data FILE --out FILE")

@@ -35,7 +35,8 @@ def compose(overrides: Sequence[str] = ()) -> TrainConfig:
     _register()
     try:
         with hydra.initialize_config_dir(config_dir=str(conf_dir()), version_base="1.3"):
-            config = _settled(hydra.compose("train", overrides=list(overrides)))
+            composed = hydra.compose("train", overrides=list(overrides))
+        config = _settled(composed)
     except (HydraException, OmegaConfBaseException) as error:
         raise UsageError(f"the configuration cannot be composed: {_first_line(error)}.") from error
     _check_prescribed(config, overrides)

@@ -91,11 +91,13 @@ def reliability_figure(table: Reliability, title: str = "", width: float = 3.6) 
     return figure
 
 
-def importance_figure(importance: Sequence[Importance], title: str = "", width: float = PAGE) -> Figure:
-    """What the columns are worth, the most important on top: beside it, how relevant the kernel finds them."""
+def importance_figure(
+    importance: Sequence[Importance], title: str = "", width: float = PAGE, *, both: bool = True
+) -> Figure:
+    """What the columns are worth, the most important on top; beside it, if `both`, how relevant the kernel finds them."""
     shown = list(importance[:MOST_COLUMNS])
-    relevant = shown[0].relevance is not None
-    figure = new_figure(width if relevant else 0.62 * width, 0.8 + 0.17 * len(shown))
+    relevant = both and shown[0].relevance is not None
+    figure = new_figure(0.62 * width if both and not relevant else width, 0.8 + 0.17 * len(shown))
     panels = figure.subplots(1, 2 if relevant else 1, sharey=True, squeeze=False)[0]
     places = range(len(shown))
     errors = [2 * one.nll_error for one in shown]
@@ -153,9 +155,11 @@ def _bars(views: Sequence[CellView]) -> Figure:
     figure = new_figure(PAGE, 0.9 + 0.15 * lines)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, metric, label in zip(panels, ("acc", "nll"), ("accuracy, %", "nll, nats"), strict=True):
-        values = [float(view.record[metric]) for view in views]
+        values = [view.record[metric] for view in views]
         axes.grid(visible=False, axis="y")
         for row, value in enumerate(values):
+            if value is None:  # not a number, which JSON cannot hold
+                continue
             axes.plot([value], [row], linestyle="", marker=look(row).marker, color=look(row).colour, markersize=6)
             axes.annotate(
                 f"{value:.2f}" if metric == "acc" else f"{value:.4f}",

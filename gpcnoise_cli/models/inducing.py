@@ -15,6 +15,15 @@ MINIBATCH = 2048
 SCIPY_STARTS = 20  # its default
 
 
+def check_number(m: int, n: int) -> None:
+    """Refuse more inducing points than training rows."""
+    if m > n:
+        raise UsageError(
+            f"{m} inducing points are more than the {n} training rows; choose --inducing {n} or less "
+            "(a third of the rows is plenty)."
+        )
+
+
 def start_inducing_points(
     X: NDArray[np.floating],
     m: int,
@@ -24,11 +33,7 @@ def start_inducing_points(
 ) -> NDArray[np.float64]:
     """`m` centres in the space of X, whose rows may count by `weights`; a large X is sampled first."""
     n = len(X)
-    if m > n:
-        raise UsageError(
-            f"{m} inducing points are more than the {n} training rows; choose --inducing {n} or less "
-            "(a third of the rows is plenty)."
-        )
+    check_number(m, n)
     distinct = np.unique(X, axis=0) if 2 * m >= n else X
     if len(distinct) == m:  # k-means with as many centres as rows would only give the rows back
         return np.asarray(distinct, dtype=np.float64)

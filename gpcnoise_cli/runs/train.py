@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import IN_MEMORY, DatasetConfig, TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, DatasetConfig, TrainConfig
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.data.description import described
 from gpcnoise_cli.data.parts import keep_back
@@ -17,8 +17,10 @@ from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.data.weights import read_class_weights, weighted
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import Metrics, evaluate
+from gpcnoise_cli.likelihoods.registry import check_fits
 from gpcnoise_cli.methods.described import describe as method_settings
 from gpcnoise_cli.methods.registry import check_method, method_of
+from gpcnoise_cli.models.inducing import check_number
 from gpcnoise_cli.runs.held_out import HeldOut
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
@@ -95,6 +97,15 @@ def parts_of(config: TrainConfig, split: Split) -> Split:
     return keep_back(weighted(replace(split, weights=None), weights, of_classes), config.dataset.calibration)
 
 
+def check_request(config: TrainConfig, split: Split, *, limit_inducing: bool) -> None:
+    """Refuse at once what would be refused after the slow imports."""
+    RunFolder.check(config)
+    if config.method.name == SVGP:
+        check_fits(config.likelihood.name, split.num_classes)
+        if not limit_inducing:
+            check_number(config.inducing, split.n_train)
+
+
 def run_training(
     config: TrainConfig,
     *,
@@ -163,7 +174,7 @@ def _train_one(
         folder.write_columns(described(split))
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
     progress = Progress(listeners, stop_requested, folder.checkpoint, resume)
-    with tracked(config, folder, progress, tracked_at) as tracker:
+    with folder.claim(), tracked(config, folder, progress, tracked_at) as tracker:
         classifier = fit.run(progress)
         probabilities = classifier.predict(split.X_test)
         trained = TrainedModel.of(config, classifier, split)

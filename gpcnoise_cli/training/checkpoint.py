@@ -12,7 +12,7 @@ import numpy as np
 import tensorflow as tf
 
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import write_atomically
+from gpcnoise_cli.files import write_arrays
 
 HISTORY = "history"
 
@@ -27,7 +27,7 @@ def save_checkpoint(
     arrays = {f"v{i:03d}": variable.numpy() for i, variable in enumerate(variables)}
     arrays |= {f"b{i:03d}": value for i, value in enumerate(best)}
     arrays[HISTORY] = np.frombuffer(json.dumps(history).encode(), dtype=np.uint8)
-    write_atomically(path, lambda stream: np.savez(stream, **arrays))
+    write_arrays(path, arrays)
 
 
 @dataclass(frozen=True)

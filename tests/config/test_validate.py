@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from operator import attrgetter
 
 import pytest
 
@@ -107,3 +108,16 @@ def test_what_does_not_belong_together_is_refused(overrides: list[str], words: s
     with pytest.raises(UsageError) as caught:
         compose(overrides)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("chosen", [[], ["preset=paper"], ["likelihood=logit"], ["preset=paper", "likelihood=probit"]])
+@pytest.mark.parametrize("rule", rules._NUMBERS, ids=lambda rule: rule.key)
+def test_the_hint_names_the_default(rule: rules._Rule, chosen: list[str]) -> None:
+    config = compose(chosen)
+    usual = attrgetter(rule.key)(config)
+    *sections, leaf = rule.key.split(".")
+    node = attrgetter(".".join(sections))(config) if sections else config
+    setattr(node, leaf, -1e9)
+    with pytest.raises(UsageError) as told:
+        validate(config)
+    assert str(told.value).endswith("omit it for the usual one." if usual is None else f"={usual:g} is usual.")

@@ -114,3 +114,16 @@ def test_the_importance_of_columns_names_them_all() -> None:
     assert {"age", "$5 to $10", "ARD relevance, %"} <= words
     alone = importance_drawing("x", "t", [Importance("age", 0.25, 0.01, 8.0)])
     assert "ARD relevance, %" not in {text.text for text in parsed(alone).iter("text")}
+
+
+def test_wide_drawings_have_a_narrow_form_with_the_same_words_and_no_identifier_twice() -> None:
+    drawn = difference_drawing("x", "t", {"a": {"x": -1.0, "y": 0.25}}, ("x", "y"), better="right", digits=2)
+    assert drawn is not None
+    assert drawn.narrow is not None
+    wide, narrow = (ElementTree.fromstring(str(svg)) for svg in (drawn.svg, drawn.narrow))
+    assert [svg.get("class") for svg in (wide, narrow)] == ["chart wide", "chart narrow"]
+    titles = [[title.text for title in svg.iter("title")] for svg in (wide, narrow)]
+    assert titles[0] == titles[1] == ["a, x: -1.00", "a, y: +0.25"]
+    names = [{element.get("id") for element in svg.iter()} - {None} for svg in (wide, narrow)]
+    assert not names[0] & names[1]
+    assert float(str(narrow.get("viewBox")).split()[2]) < 0.7 * float(str(wide.get("viewBox")).split()[2])

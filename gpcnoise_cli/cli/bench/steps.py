@@ -14,6 +14,7 @@ from gpcnoise_cli.cli.bench.shared import (
     Out,
     Quick,
     app,
+    check_out,
     found_gpytorch,
     progress,
     show,
@@ -56,6 +57,7 @@ def growth(quick: Quick = False, out: Out = SCRATCH, json: Json = False) -> None
 
 
 def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
+    check_out(out)
     from gpcnoise_cli.runtime import load_tensorflow
 
     load_tensorflow()  # first, and without its notices: the modules below import it
@@ -92,6 +94,7 @@ def quality(
     """
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
+    check_out(out)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
         from gpcnoise_cli.runtime import load_tensorflow
 
