@@ -94,7 +94,7 @@ def reliability_figure(table: Reliability, title: str = "", width: float = 3.6) 
 def importance_figure(
     importance: Sequence[Importance], title: str = "", width: float = PAGE, *, both: bool = True
 ) -> Figure:
-    """What the columns are worth, the most important on top; beside it, if `both`, how relevant the kernel finds them."""
+    """What the columns are worth, the most important on top; and, if `both`, how relevant the kernel finds them."""
     shown = list(importance[:MOST_COLUMNS])
     relevant = both and shown[0].relevance is not None
     figure = new_figure(0.62 * width if both and not relevant else width, 0.8 + 0.17 * len(shown))
