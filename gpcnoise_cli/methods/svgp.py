@@ -62,11 +62,11 @@ class SVGPClassifier:
         return {name: variable.numpy() for name, variable in _variables(self.model).items()}
 
     def facts(self) -> dict[str, Any]:
-        return {**self._facts, "delta": self.model.delta_value(), "jitter": float(self.model.jitter)}
+        return {**self._facts, "delta": self.model.delta_value(), "jitter": float(self.model.jitter.numpy())}
 
     def hyperparameters(self) -> dict[str, Any]:
         kernel = {f"kernel{name}": p.numpy().tolist() for name, p in parameter_dict(self.model.kernel).items()}
-        return {**kernel, "delta": self.model.delta_value(), "jitter": float(self.model.jitter)}
+        return {**kernel, "delta": self.model.delta_value(), "jitter": float(self.model.jitter.numpy())}
 
 
 class SVGPFit:

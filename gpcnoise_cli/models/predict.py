@@ -17,7 +17,7 @@ LARGEST_JITTER = 1e-2
 
 def raise_jitter(model: FusedSVGP, when: str) -> float:
     """Ten times as much jitter, up to a limit; what it is now."""
-    jitter = 10 * float(model.jitter)
+    jitter = 10 * float(model.jitter.numpy())
     if jitter > LARGEST_JITTER:
         raise GpcnoiseError(
             f"the kernel matrix cannot be factorised {when} even with jitter {LARGEST_JITTER:g}; "

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.training.batches import Minibatch, batch_indices
 from gpcnoise_cli.training.optimizers import Optimizer
+from gpcnoise_cli.training.replicas import on_every_replica, part_of
 
 
 class TrainingLoop:
@@ -39,9 +40,12 @@ class TrainingLoop:
 
     def take_mean_loss(self, steps: int) -> float:
         """The mean loss of the last `steps` steps, and start a new sum."""
-        mean = float(self.loss_sum) / max(steps, 1)
+        mean = float(self.loss_sum.numpy()) / max(steps, 1)
         self.loss_sum.assign(0.0)
         return mean
+
+    def _step(self, rows: tf.Tensor, part: float, step: tf.Tensor) -> tf.Tensor:
+        return self.optimizer.step(Minibatch(tf.gather(self.X, rows), tf.gather(self.Y, rows), rows, part), step)
 
     def _steps(self, end: tf.Tensor) -> tf.Tensor:
         def go_on(loss: tf.Tensor) -> tf.Tensor:
@@ -50,7 +54,7 @@ class TrainingLoop:
         def body(_: tf.Tensor) -> tuple[tf.Tensor]:
             step = self.step.read_value()
             rows = batch_indices(self.seed, step, self.n, self.batch_size)
-            loss = self.optimizer.step(Minibatch(tf.gather(self.X, rows), tf.gather(self.Y, rows), rows), step)
+            loss = on_every_replica(lambda *replica: self._step(*part_of(rows, *replica), step))
             loss = tf.cast(loss, tf.float64)
             done = tf.math.is_finite(loss)
             self.loss_sum.assign_add(tf.where(done, loss, tf.zeros_like(loss)))

@@ -129,7 +129,7 @@ class Trainer:
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities from the model as it is now; what they need of jitter is no affair of the training's."""
         self.optimizer.settle()
-        usual = float(self.model.jitter)
+        usual = float(self.model.jitter.numpy())
         try:
             return self.predictor.steadily(X, self.incident)
         finally:
@@ -144,7 +144,7 @@ class Trainer:
         every = [WINDOW, self.config.runtime.eval_every or self.end]
         every += [] if self.schedule.cycles else [self.assess_every]
         marks = [(step // each + 1) * each for each in every]
-        cycle_end = int(self.schedule.cycle_end)
+        cycle_end = int(self.schedule.cycle_end.numpy())
         return min(self.end, step + self.steps_per_call, *marks, cycle_end if cycle_end > step else self.end)
 
     def _advance(self, target: int) -> None:
@@ -172,7 +172,7 @@ class Trainer:
             self.history.windows.append(self.loop.take_mean_loss(WINDOW))
             if is_lost(self.history.windows, self.model.num_data):
                 self._return_to_best()
-        to_assess = step == int(self.schedule.cycle_end) if self.schedule.cycles else step % self.assess_every == 0
+        to_assess = step == int(self.schedule.cycle_end.numpy()) if self.schedule.cycles else step % self.assess_every == 0
         if step > self.history.assessed_at and (to_assess or step == self.end):
             self._assess()
         eval_every = self.config.runtime.eval_every
@@ -212,12 +212,12 @@ class Trainer:
         if found.trustworthy or self.model.work == tf.float64 or np.isneginf(found.bound):
             return found  # what cannot be computed at all is met by the next step
         where = f"at step {self.step} rounding moves the log likelihood of a row by {found.rounding:.2g} on average"
-        usual = float(self.model.jitter)
-        while 2 * float(self.model.jitter) < LARGEST_FOR_PRECISION:
-            self.model.jitter.assign(10 * float(self.model.jitter))
+        usual = float(self.model.jitter.numpy())
+        while 2 * float(self.model.jitter.numpy()) < LARGEST_FOR_PRECISION:
+            self.model.jitter.assign(10 * float(self.model.jitter.numpy()))
             steadier = self.assessor(self.optimizer)
             if steadier.trustworthy and steadier.bound > found.bound - WORSE * abs(found.bound):
-                self.incident(f"{where}: jitter raised to {float(self.model.jitter):.0e} of the prior variance.")
+                self.incident(f"{where}: jitter raised to {float(self.model.jitter.numpy()):.0e} of the prior variance.")
                 return steadier
         self.model.jitter.assign(usual)
         if self.model.exact == tf.float64:
@@ -275,7 +275,7 @@ class Trainer:
 
     def _smoothed_loss(self) -> float:
         steps = self.step - WINDOW * len(self.history.windows)
-        return self.history.smoothed_loss(float(self.loop.loss_sum) / max(steps, 1), steps)
+        return self.history.smoothed_loss(float(self.loop.loss_sum.numpy()) / max(steps, 1), steps)
 
     def _save(self) -> None:
         if self.progress.checkpoint is not None:
