@@ -24,6 +24,7 @@ FLOORS = """
     evaluation
     models
     likelihoods
+    devices
     runtime
     data config
     files

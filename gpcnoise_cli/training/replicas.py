@@ -9,29 +9,46 @@ Symmetric and triangular matrices travel as their lower half, so a step sends ab
 of this is in the compiled step.
 
 Whether there are several devices, and on how many hosts, is known to the strategy in whose scope the model was made
-(`runtime.scope`).
+(`devices.scope`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
+from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from numpy.typing import NDArray
 
 
-def on_every_replica(step: Callable[[int, int], tf.Tensor]) -> tf.Tensor:
-    """`step(replica, replicas)` on each of them; what it returns must be the same on all."""
+def on_every_replica(step: Callable[..., Any], *held: Any) -> Any:
+    """`step(replica, replicas, *held)` on each of them; what it returns, tensors, must be the same on all."""
     strategy = tf.distribute.get_strategy()
     replicas = strategy.num_replicas_in_sync
     if replicas == 1:
-        return step(0, 1)
+        return step(0, 1, *held)
 
-    def on_this() -> tf.Tensor:
-        context = tf.distribute.get_replica_context()
-        return step(int(tf.get_static_value(context.replica_id_in_sync_group)), replicas)
+    def on_this(*mine: Any) -> Any:
+        number = tf.distribute.get_replica_context().replica_id_in_sync_group
+        return step(int(tf.get_static_value(number)), replicas, *mine)
 
-    return strategy.experimental_local_results(strategy.run(on_this))[0]
+    found = strategy.run(on_this, args=held)
+    return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], found)
+
+
+def held(array: NDArray[Any]) -> Any:
+    """A constant, of which every device has a copy; to be handed to `on_every_replica`."""
+    strategy = tf.distribute.get_strategy()
+    if strategy.num_replicas_in_sync == 1:
+        return tf.constant(array)
+    devices = strategy.extended.worker_devices
+
+    def copy(context: tf.distribute.ValueContext) -> tf.Tensor:
+        with tf.device(devices[context.replica_id_in_sync_group % len(devices)]):
+            return tf.identity(tf.constant(array))
+
+    return strategy.experimental_distribute_values_from_function(copy)
 
 
 def part_of(rows: tf.Tensor, replica: int, replicas: int) -> tuple[tf.Tensor, float]:
@@ -56,18 +73,15 @@ def sum_of_parts(
     """
     if part == 1.0:
         return list(values)
-    halved = [i for i in range(len(values)) if i in symmetric or i in triangular]
-    sent = {
-        i: part * (_lower_half(value) if i in halved else value) for i, value in enumerate(values) if value is not None
-    }
-    context = tf.distribute.get_replica_context()
-    summed = dict(zip(sent, context.all_reduce(tf.distribute.ReduceOp.SUM, list(sent.values())), strict=True))
-    with tf.control_dependencies(list(summed.values())):
-        received = {i: tf.identity(value) for i, value in summed.items()}
-    for i in sent:
-        if i in halved:
-            whole = _mirrored(received[i], values[i].shape)
-            received[i] = whole if i in symmetric else tf.linalg.band_part(whole, -1, 0)
+    present = {i: value for i, value in enumerate(values) if value is not None}
+    halved = [i for i in present if i in symmetric or i in triangular]
+    sent = [part * (_lower_half(value) if i in halved else value) for i, value in present.items()]
+    summed = tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, sent)
+    with tf.control_dependencies(summed):
+        received = {i: tf.identity(value) for i, value in zip(present, summed, strict=True)}
+    for i in halved:
+        whole = _mirrored(received[i], present[i].shape)
+        received[i] = whole if i in symmetric else tf.linalg.band_part(whole, -1, 0)
     return [received.get(i) for i in range(len(values))]
 
 

@@ -1,0 +1,130 @@
+"""The devices that share one model, and the hosts they are on: a strategy of tf.distribute, or none.
+
+`runtime.devices` is a number of devices of this host, or all. Several hosts are listed in the environment variable
+TF_CONFIG, as TensorFlow has it; the first of them, the chief, alone writes the run folder. docs/scale.md shows both.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from gpcnoise_cli.config.schema import RuntimeConfig
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
+
+if TYPE_CHECKING:
+    import tensorflow as tf
+
+ENVIRONMENT = "TF_CONFIG"
+ALL = "all"
+_EXAMPLE = '{"cluster": {"worker": ["HOST:PORT", "HOST:PORT"]}, "task": {"type": "worker", "index": 0}}'
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The hosts of one training run, the chief first, and the place of this one among them."""
+
+    addresses: tuple[str, ...]
+    place: int
+
+    @property
+    def is_chief(self) -> bool:
+        return self.place == 0
+
+    @classmethod
+    def from_environment(cls) -> Cluster | None:
+        """What TF_CONFIG says; None where it is not set or names no other host."""
+        text = os.environ.get(ENVIRONMENT, "").strip()
+        if not text:
+            return None
+        try:
+            content = json.loads(text)
+            jobs, task = dict(content.get("cluster") or {}), content.get("task") or {}
+            if not jobs:
+                return None
+            hosts = [(job, index) for job in ("chief", "worker") for index in range(len(jobs.get(job, ())))]
+            addresses = tuple(str(jobs[job][index]) for job, index in hosts)
+            place = hosts.index((task["type"], int(task["index"])))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UsageError(f"{ENVIRONMENT} cannot be read ({error!r}); it must be like {_EXAMPLE}.") from error
+        others = jobs.keys() - {"chief", "worker"}
+        if others:
+            raise UsageError(f"{ENVIRONMENT} names {', '.join(sorted(others))}, but hosts are chief or worker here.")
+        return cls(addresses, place) if len(addresses) > 1 else None
+
+
+class _Joined:
+    """The cluster that this process belongs to; it can join one only, and not leave it."""
+
+    cluster: Cluster | None = None
+    strategy: Any = None
+
+
+def joined() -> Cluster | None:
+    return _Joined.cluster
+
+
+def join(cluster: Cluster, runtime: RuntimeConfig) -> None:
+    """Meet the other hosts, which takes until all of them are there; before TensorFlow's first computation."""
+    import tensorflow as tf
+
+    if _Joined.cluster is not None:
+        if _Joined.cluster != cluster:
+            raise GpcnoiseError("this process has joined other hosts already; start another one.")
+        return
+    gpus = [] if runtime.device == "cpu" else tf.config.list_physical_devices("GPU")
+    usable = _count(runtime.devices, len(gpus) or 1, "GPU" if gpus else "CPU")
+    if gpus:
+        tf.config.set_visible_devices(gpus[:usable], "GPU")
+    # AUTO would take NCCL for some tensors and not for others, by what it finds on each host.
+    ring = tf.distribute.experimental.CommunicationOptions(
+        implementation=tf.distribute.experimental.CommunicationImplementation.RING
+    )
+    try:
+        _Joined.strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=ring)
+    except (tf.errors.OpError, RuntimeError) as error:
+        here, reason = cluster.addresses[cluster.place], str(error).partition("\n")[0]
+        raise GpcnoiseError(
+            f"this host cannot join the others as {here} ({reason}); see that the address is its own and free, and "
+            f"that {', '.join(cluster.addresses)} can reach each other."
+        ) from error
+    _Joined.cluster = cluster
+
+
+def scope(runtime: RuntimeConfig) -> contextlib.AbstractContextManager[Any]:
+    """Where a model is made and trained: variables made inside have a copy on every device that shares it."""
+    strategy = _Joined.strategy or _strategy(runtime.devices, runtime.device)
+    return contextlib.nullcontext() if strategy is None else strategy.scope()
+
+
+@cache  # a second strategy of the same devices would mistake its sums for those of the first
+def _mirrored(devices: tuple[str, ...]) -> tf.distribute.MirroredStrategy:
+    import tensorflow as tf
+
+    return tf.distribute.MirroredStrategy(list(devices))
+
+
+def _strategy(devices: str, device: str) -> tf.distribute.Strategy | None:
+    if devices == "1":
+        return None
+    import tensorflow as tf
+
+    gpus = [] if device == "cpu" else tf.config.list_logical_devices("GPU")
+    found = gpus or tf.config.list_logical_devices("CPU")
+    names = [one.name for one in found[: _count(devices, len(found), "GPU" if gpus else "CPU")]]
+    return _mirrored(tuple(names)) if len(names) > 1 else None
+
+
+def _count(asked: str, found: int, kind: str) -> int:
+    if asked != ALL and int(asked) > found:
+        kinds = kind if found == 1 else f"{kind}s"
+        cores = "; all cores of a CPU are one device" if kind == "CPU" else ""
+        raise UsageError(
+            f"runtime.devices={asked}, but TensorFlow sees {found} {kinds} here{cores}; use runtime.devices={found}, "
+            f"or {ALL}."
+        )
+    return found if asked == ALL else int(asked)
