@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.config.schema import RuntimeConfig
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
+from gpcnoise_cli.runtime import stderr_led_aside
 
 if TYPE_CHECKING:
     import tensorflow as tf
@@ -34,6 +35,13 @@ class Cluster:
     @property
     def is_chief(self) -> bool:
         return self.place == 0
+
+    @property
+    def introduction(self) -> str:
+        """What this host is, for its user."""
+        role = "the chief" if self.is_chief else f"a helper of the chief, {self.addresses[0]}, which writes the results"
+        number, all_of_them = self.place + 1, len(self.addresses)
+        return f"host {number} of {all_of_them} ({self.addresses[self.place]}), {role}; waiting for the others."
 
     @classmethod
     def from_environment(cls) -> Cluster | None:
@@ -85,7 +93,9 @@ def join(cluster: Cluster, runtime: RuntimeConfig) -> None:
         implementation=tf.distribute.experimental.CommunicationImplementation.RING
     )
     try:
-        _Joined.strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=ring)
+        # The server that is started here greets on stderr, whatever the log level.
+        with stderr_led_aside():
+            _Joined.strategy = tf.distribute.MultiWorkerMirroredStrategy(communication_options=ring)
     except (tf.errors.OpError, RuntimeError) as error:
         here, reason = cluster.addresses[cluster.place], str(error).partition("\n")[0]
         raise GpcnoiseError(
@@ -95,17 +105,38 @@ def join(cluster: Cluster, runtime: RuntimeConfig) -> None:
     _Joined.cluster = cluster
 
 
+def leave(runtime: RuntimeConfig) -> None:
+    """Wait until every host is done: one that ends earlier would look like one that was lost."""
+    import tensorflow as tf
+
+    def wait() -> tf.Tensor:
+        return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(0.0))
+
+    with scope(runtime):
+        tf.function(lambda: _Joined.strategy.run(wait), autograph=False)()
+
+
 def scope(runtime: RuntimeConfig) -> contextlib.AbstractContextManager[Any]:
     """Where a model is made and trained: variables made inside have a copy on every device that shares it."""
     strategy = _Joined.strategy or _strategy(runtime.devices, runtime.device)
     return contextlib.nullcontext() if strategy is None else strategy.scope()
 
 
+def devices_used(runtime: RuntimeConfig) -> dict[str, int]:
+    """For a result: how many devices shared the model and on how many hosts, where it was more than one."""
+    strategy = _Joined.strategy or _strategy(runtime.devices, runtime.device)
+    devices = {} if strategy is None else {"devices": strategy.num_replicas_in_sync}
+    return devices if _Joined.cluster is None else {**devices, "hosts": len(_Joined.cluster.addresses)}
+
+
 @cache  # a second strategy of the same devices would mistake its sums for those of the first
 def _mirrored(devices: tuple[str, ...]) -> tf.distribute.MirroredStrategy:
     import tensorflow as tf
 
-    return tf.distribute.MirroredStrategy(list(devices))
+    # Collective operations, the default, are of no more use in a process once a step has failed, and a step may fail:
+    # on a CPU a matrix that cannot be factorised is an error.
+    sums = tf.distribute.ReductionToOneDevice() if "CPU" in devices[0] else tf.distribute.NcclAllReduce()
+    return tf.distribute.MirroredStrategy(list(devices), cross_device_ops=sums)
 
 
 def _strategy(devices: str, device: str) -> tf.distribute.Strategy | None:

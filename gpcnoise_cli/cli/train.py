@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,8 @@ from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.cli.scores import model_title, score, score_cells
 from gpcnoise_cli.errors import UsageError
 
+# What a run may change when it goes on: it may have lost some of the machine it was started on.
+_OF_MACHINE = ("runtime.device", "runtime.devices", "runtime.threads")
 _SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
 
 
@@ -31,14 +34,14 @@ def train(
 
     Your own data: gpcnoise train --data customers.csv --target churned
     """
-    if resume is not None and overrides:
-        raise UsageError(f"--resume takes its settings from {resume}/config.yaml; omit: {' '.join(overrides)}.")
-    result = _resumed(resume) if resume is not None else _fresh(overrides)
+    result = _resumed(resume, overrides) if resume is not None else _fresh(overrides)
     if json:
         emit_json(result)
+    elif "host" in result:
+        say(f"trained to step {result['steps']}; the chief has the result.")
     else:
         _print_result(result)
-    if result["acc"] <= result["majority_acc"]:
+    if "host" not in result and result["acc"] <= result["majority_acc"]:
         say(
             f"this is no better than always naming the largest class ({result['majority_acc']:.2f}%): try more "
             "--iterations, another --learning-rate, or another start by kernel.lengthscale."
@@ -60,22 +63,35 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
     return _train(config, limit_inducing=not asked)
 
 
-def _resumed(path: Path) -> dict[str, Any]:
+def _resumed(path: Path, overrides: list[str]) -> dict[str, Any]:
+    from gpcnoise_cli.config.compose import compose
     from gpcnoise_cli.runs.run_folder import RunFolder
 
+    wanted = {override.partition("=")[0]: override for override in overrides}
+    others = [override for key, override in wanted.items() if key not in _OF_MACHINE]
+    if others:
+        raise UsageError(f"--resume takes its settings from {path}/config.yaml; omit: {' '.join(others)}.")
     folder = RunFolder.existing(path)
     done = folder.read_metrics()
     if done is not None:
         say(f"the run in {path} is finished already; this is its result.")
         return done
-    return _train(folder.read_config(), folder=folder, resume=True)
+    config = folder.read_config()
+    for key, value in asdict(compose(overrides).runtime).items() if overrides else ():
+        if f"runtime.{key}" in wanted:
+            setattr(config.runtime, key, value)
+    return _train(config, folder=folder, resume=True)
 
 
 def _train(config: Any, **how: Any) -> dict[str, Any]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
+    from gpcnoise_cli.devices import Cluster
     from gpcnoise_cli.runs.tracking import check_tracking
 
     check_tracking(config.tracking)
+    cluster = Cluster.from_environment()
+    if cluster is not None:
+        say(cluster.introduction)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
         from gpcnoise_cli.runs.train import load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
@@ -88,9 +104,14 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
         gc.freeze()  # modules stay: collections while the steps are traced need not look at them
         with show_progress() as events:
             try:
-                return run_training(config, data=data, events=events, stop_requested=stop_requested, **how)
+                return run_training(
+                    config, data=data, events=events, stop_requested=stop_requested, cluster=cluster, **how
+                )
             except Interrupted as stop:
-                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.run_dir}")
+                how_on = (
+                    f"continue with: gpcnoise train --resume {stop.run_dir}" if stop.run_dir else "so does the chief"
+                )
+                say(f"stopped at step {stop.step}; {how_on}")
                 raise typer.Exit(130) from stop
 
 

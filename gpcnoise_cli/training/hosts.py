@@ -60,11 +60,6 @@ def any_host(flag: bool) -> bool:
     return bool(_sum(tf.constant(float(flag), tf.float64), only_first=False).numpy() > 0)
 
 
-def meet() -> None:
-    """Go on when all hosts are here."""
-    any_host(False)
-
-
 def check_shares(config: TrainConfig, split: Split) -> None:
     """Every replica must have a row of each minibatch, and every host the same settings and rows."""
     replicas, rows = tf.distribute.get_strategy().num_replicas_in_sync, min(config.batch_size, split.n_train)
@@ -96,7 +91,7 @@ def _array_of_chief(mine: NDArray[Any]) -> NDArray[Any]:
 def _summing(only_first: bool) -> Callable[[tf.Tensor], tf.Tensor]:
     def total(value: tf.Tensor) -> tf.Tensor:
         def part(replica: int, _: int) -> tf.Tensor:
-            sent = tf.zeros_like(value) if only_first and replica else value
+            sent = tf.zeros_like(value) if only_first and replica else tf.identity(value)  # on this device
             return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, sent)
 
         return on_every_replica(part)

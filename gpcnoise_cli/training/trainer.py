@@ -114,8 +114,7 @@ class Trainer:
         except tf.errors.OpError as error:
             if not hosts.several():
                 raise
-            self._save()
-            raise GpcnoiseError(self._lost_host(error)) from error
+            raise self._broken_off(error) from error
 
     def _train(self) -> None:
         if hosts.of_chief(self.progress.resumes)[0]:
@@ -161,7 +160,7 @@ class Trainer:
         try:
             loss = self.loop.run_until(target)
         except tf.errors.InvalidArgumentError as error:
-            if "Cholesky" not in str(error):
+            if "Cholesky" not in str(error) or hosts.several():
                 raise
             loss = float("nan")
         took, steps = time.perf_counter() - began, self.step - start
@@ -297,16 +296,20 @@ class Trainer:
         if self.progress.checkpoint is not None:
             save_checkpoint(self.progress.checkpoint, self.variables, self.history.to_dict(), self.best)
 
-    def _lost_host(self, error: tf.errors.OpError) -> str:
-        where, checkpoint = f"at step {self.step}", self.progress.checkpoint
+    def _broken_off(self, error: tf.errors.OpError) -> GpcnoiseError:
+        """TensorFlow sums nothing more between hosts once it has failed to: keep the state, for other processes."""
+        reason, left = f"the run has lost another of its hosts at step {self.step}", "on the hosts that are left"
         if "Cholesky" in str(error):
-            where += ", where the kernel matrix or the natural-gradient step could not be factorised"
-        if checkpoint is None:
-            return f"the run has lost another of its hosts {where}; its chief's folder says how to go on."
-        return (
-            f"the run has lost another of its hosts {where} ({type(error).__name__}); its state is kept: go on with "
-            f"those that are left, listed anew in TF_CONFIG, or on this one alone without it, by: "
-            f"gpcnoise train --resume {checkpoint.parent}"
+            self._recover()
+            while not self._kernel_matrix_factorises():
+                self._recover()
+            reason, left = f"{self.history.incidents[-1]} Hosts cannot go on from there by themselves", "on all of them"
+        self._save()
+        if self.progress.checkpoint is None:
+            return GpcnoiseError(f"{reason}; its chief says how to go on.")
+        return GpcnoiseError(
+            f"{reason}; the state is kept: continue {left}, named in TF_CONFIG, or on this one alone, without "
+            f"TF_CONFIG, with: gpcnoise train --resume {self.progress.checkpoint.parent}"
         )
 
     def _recover(self) -> None:
