@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -105,6 +106,19 @@ def join(cluster: Cluster, runtime: RuntimeConfig) -> None:
     _Joined.cluster = cluster
 
 
+@contextlib.contextmanager
+def hosts_kept() -> Iterator[None]:
+    """Before training: a sentence, where another host is lost."""
+    try:
+        yield
+    except Exception as error:
+        if joined() is None or isinstance(error, GpcnoiseError) or not hasattr(error, "error_code"):
+            raise
+        raise GpcnoiseError(
+            "another host was lost before training began; see what it says, and start all of them again."
+        ) from error
+
+
 def leave(runtime: RuntimeConfig) -> None:
     """Wait until every host is done: one that ends earlier would look like one that was lost."""
     import tensorflow as tf
@@ -112,7 +126,8 @@ def leave(runtime: RuntimeConfig) -> None:
     def wait() -> tf.Tensor:
         return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, tf.constant(0.0))
 
-    with scope(runtime):
+    # If one was lost by now, the others have what they need of it.
+    with scope(runtime), contextlib.suppress(tf.errors.OpError):
         tf.function(lambda: _Joined.strategy.run(wait), autograph=False)()
 
 
@@ -133,10 +148,7 @@ def devices_used(runtime: RuntimeConfig) -> dict[str, int]:
 def _mirrored(devices: tuple[str, ...]) -> tf.distribute.MirroredStrategy:
     import tensorflow as tf
 
-    # Collective operations, the default, are of no more use in a process once a step has failed, and a step may fail:
-    # on a CPU a matrix that cannot be factorised is an error.
-    sums = tf.distribute.ReductionToOneDevice() if "CPU" in devices[0] else tf.distribute.NcclAllReduce()
-    return tf.distribute.MirroredStrategy(list(devices), cross_device_ops=sums)
+    return tf.distribute.MirroredStrategy(list(devices))
 
 
 def _strategy(devices: str, device: str) -> tf.distribute.Strategy | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, TrainConfig
 from gpcnoise_cli.data import Split, load_split
-from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, join, leave
+from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, hosts_kept, join, leave
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.registry import method_of
@@ -105,7 +105,8 @@ def run_training(
     split = data or load_data(config)
     if limit_inducing:
         config = replace(config, inducing=min(config.inducing, split.n_train))
-    fit = method_of(config).start(config, split)
+    with hosts_kept():
+        fit = method_of(config).start(config, split)
     if cluster is not None and not cluster.is_chief:
         helped = fit.run(Progress([events] if events else [], stop_requested, resume=resume))
         leave(config.runtime)

@@ -114,7 +114,7 @@ class Trainer:
         except tf.errors.OpError as error:
             if not hosts.several():
                 raise
-            raise self._broken_off(error) from error
+            raise self._broken_off() from error
 
     def _train(self) -> None:
         if hosts.of_chief(self.progress.resumes)[0]:
@@ -160,7 +160,7 @@ class Trainer:
         try:
             loss = self.loop.run_until(target)
         except tf.errors.InvalidArgumentError as error:
-            if "Cholesky" not in str(error) or hosts.several():
+            if "Cholesky" not in str(error):
                 raise
             loss = float("nan")
         took, steps = time.perf_counter() - began, self.step - start
@@ -296,20 +296,15 @@ class Trainer:
         if self.progress.checkpoint is not None:
             save_checkpoint(self.progress.checkpoint, self.variables, self.history.to_dict(), self.best)
 
-    def _broken_off(self, error: tf.errors.OpError) -> GpcnoiseError:
+    def _broken_off(self) -> GpcnoiseError:
         """TensorFlow sums nothing more between hosts once it has failed to: keep the state, for other processes."""
-        reason, left = f"the run has lost another of its hosts at step {self.step}", "on the hosts that are left"
-        if "Cholesky" in str(error):
-            self._recover()
-            while not self._kernel_matrix_factorises():
-                self._recover()
-            reason, left = f"{self.history.incidents[-1]} Hosts cannot go on from there by themselves", "on all of them"
+        reason = f"the run has lost another of its hosts at step {self.step}"
         self._save()
         if self.progress.checkpoint is None:
-            return GpcnoiseError(f"{reason}; its chief says how to go on.")
+            return GpcnoiseError(f"{reason}; continue on all that are left as the chief says, from its run folder.")
         return GpcnoiseError(
-            f"{reason}; the state is kept: continue {left}, named in TF_CONFIG, or on this one alone, without "
-            f"TF_CONFIG, with: gpcnoise train --resume {self.progress.checkpoint.parent}"
+            f"{reason}; its state is kept: continue on the hosts that are left, named in TF_CONFIG, or on this one "
+            f"alone, without TF_CONFIG, with: gpcnoise train --resume {self.progress.checkpoint.parent}"
         )
 
     def _recover(self) -> None:
