@@ -16,6 +16,7 @@ FLOORS = """
     bench
     tables
     figures
+    scale
     grid
     estimator
     runs

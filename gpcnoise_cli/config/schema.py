@@ -56,6 +56,10 @@ class KernelConfig:
     variance: float = 5.0
     log_scale: bool = False  # optimise variance and lengthscales by their logarithms
 
+    def serves_all(self, num_classes: int) -> bool:
+        """Whether one kernel serves all of several latent functions."""
+        return num_classes > self.few_classes if self.shared is None else self.shared
+
 
 @dataclass
 class DeltaConfig:

@@ -67,8 +67,7 @@ def shares_kernel(config: TrainConfig, num_classes: int) -> bool:
     """Whether one kernel serves all latent functions; a single one has only one."""
     if num_latent_functions(config.likelihood.name, num_classes) == 1:
         return True
-    shared = config.kernel.shared
-    return num_classes > config.kernel.few_classes if shared is None else shared
+    return config.kernel.serves_all(num_classes)
 
 
 def precision_context(precision: str) -> gpflow.config.as_context:
