@@ -23,6 +23,7 @@ from gpcnoise_cli.cli import (
     data,
     doctor,
     evaluate,
+    plan,
     plot,
     predict,
     report,
@@ -44,6 +45,7 @@ app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(config.config)
+app.command()(plan.plan)
 app.add_typer(data.app, name="data")
 app.command()(sweep.sweep)
 app.add_typer(reproduce.app, name="reproduce")
