@@ -21,9 +21,9 @@ from gpcnoise_cli.scale.step_cost import EXACT, UNSHARED, Sizes, StepCost
 MOST_ROWS = 2**32
 TEST_PART = 0.1
 # TensorFlow, GPflow and Python before any array of ours: `gpcnoise bench memory --rows 100`.
-PROGRAM_BYTES = 0.9e9
-# Copies of a table in float64 while it is read and scaled.
-TABLES = 3
+PROGRAM_BYTES = 0.84e9
+# Copies of a table in float64 besides that of the device; `gpcnoise bench memory` with 100000 and 400000 rows: five in all.
+TABLES = 4
 # Arrays of a step that are there at once: of C × m × B, and of C × m × m.
 BLOCKS, SQUARES = 4, 8
 

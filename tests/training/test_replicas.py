@@ -17,6 +17,9 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.devices import scope
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.methods.svgp import METHOD
+from gpcnoise_cli.scale.forecast import Job, Machine, forecast
+from gpcnoise_cli.scale.step_cost import StepCost
+from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.replicas import part_of, sum_of_parts
 from gpcnoise_cli.training.trainer import Trainer
@@ -85,6 +88,29 @@ def test_two_devices_train_as_one(
         copies = [copy.numpy() for copy in mine.values]
         assert_array_equal(copies[0], copies[1])
     assert_allclose(two.history.curve[-1].nll, one.history.curve[-1].nll, rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", ["adam, shared", "natgrad, per class", "natgrad, predictive"])
+def test_a_step_sends_as_many_numbers_as_are_planned(
+    kind: str,
+    split: Callable[..., Split],
+    config: Callable[..., TrainConfig],
+    trainer: Callable[..., Trainer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    settings, data, sent = config(*COMMON, *KINDS[kind]), split(3), []
+
+    def counted(_: tf.distribute.ReplicaContext, __: object, values: list[tf.Tensor]) -> list[tf.Tensor]:
+        sent.append(sum(int(tf.size(value)) for value in values))
+        return values
+
+    monkeypatch.setattr(tf.distribute.ReplicaContext, "all_reduce", counted)
+    rows = tf.range(8, dtype=tf.int64)
+    batch = Minibatch(tf.gather(data.X_train, rows), tf.gather(data.y_train[:, None], rows), rows, part=0.5)
+    trainer(settings, data).optimizer.step(batch, tf.constant(0, tf.int64))
+    planned = forecast(Job(settings, 100, data.d, 3, devices=2), Machine(None, 0.5, 16, 16, 10, 1), StepCost.read())
+    # A kernel may have one lengthscale or d, and δ may be learned, followed or absent: a handful of numbers.
+    assert sent[0] == pytest.approx(planned.numbers_per_step, abs=3 * (data.d + 2))
 
 
 @pytest.mark.slow
