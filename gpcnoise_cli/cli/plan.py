@@ -25,6 +25,9 @@ def plan(
     rows: Annotated[int | None, typer.Option(help="Rows, test rows included.", rich_help_panel=_DATA)] = None,
     features: Annotated[int | None, typer.Option(help="Features.", rich_help_panel=_DATA)] = None,
     classes: Annotated[int | None, typer.Option(help="Classes.", rich_help_panel=_DATA)] = None,
+    store: Annotated[
+        bool, typer.Option("--store", help="The rows stay on disk, not in memory.", rich_help_panel=_DATA)
+    ] = False,
     cells: Annotated[int, typer.Option(help="Runs of this kind in all.", rich_help_panel=_GRID)] = 1,
     workers: Annotated[int, typer.Option(help="How many of them at a time.", rich_help_panel=_GRID)] = 1,
     tflops: Annotated[
@@ -67,7 +70,7 @@ def plan(
         raise UsageError(f"plan knows what method={SVGP} costs, not {config.method.name}; omit --method.")
     gpu = config.runtime.device == "gpu"
     n, d, num_classes = _sizes(config, rows, features, classes)
-    job = Job(config, n, d, num_classes, _devices(config), cells, workers)
+    job = Job(config, n, d, num_classes, _devices(config), cells, workers, store)
     host = _memory_here() if host_memory_gb is None else host_memory_gb
     memory = memory_gb if memory_gb is not None else A100_GB if gpu else host
     machine = Machine(tflops if gpu else None, float64_part, memory, host, network_gbits, disk_gb_per_second)
@@ -75,7 +78,13 @@ def plan(
     found = forecast(job, machine, cost)
     if json:
         asked = {"rows": job.rows, "features": job.features, "classes": job.classes, "inducing": config.inducing}
-        asked |= {"batch_size": job.batch, "iterations": config.iterations, "devices": job.devices, "cells": cells}
+        asked |= {
+            "batch_size": job.batch,
+            "iterations": config.iterations,
+            "devices": job.devices,
+            "cells": cells,
+            "store": store,
+        }
         assumed = {**vars(machine), "measured_on": cost.machine, "median_error": cost.median_error}
         emit_json({**asked, "workers": workers, **found.to_dict(), "assumed": assumed})
         return
@@ -126,7 +135,7 @@ def _show(job: Job, found: Forecast) -> None:
         ("scoring", _duration(found.score_seconds), f"{job.measurements} times the test rows"),
         ("all of it", _duration(found.total_seconds), f"with {found.start_seconds:g} s to start{_at_a_time(job)}"),
         ("memory of a device", _size(found.device_gb), f"{_size(found.device_rows_gb)} of it training rows"),
-        ("memory of a host", _size(found.host_gb), "where the table is read into memory"),
+        ("memory of a host", _size(found.host_gb), "TensorFlow's own and the rows included"),
         ("a store on disk", _size(found.store_gb), "the rows in float32"),
     ]
     if job.devices > 1:

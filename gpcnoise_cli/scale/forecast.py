@@ -22,7 +22,7 @@ MOST_ROWS = 2**32
 TEST_PART = 0.1
 # TensorFlow, GPflow and Python before any array of ours: `gpcnoise bench memory --rows 100`.
 PROGRAM_BYTES = 0.84e9
-# Copies of a table in float64 besides that of the device; `gpcnoise bench memory` with 100000 and 400000 rows: five in all.
+# Copies of a table in float64 besides the device's: five in all, by `gpcnoise bench memory` at 100000 and 400000 rows.
 TABLES = 4
 # Arrays of a step that are there at once: of C × m × B, and of C × m × m.
 BLOCKS, SQUARES = 4, 8
@@ -56,6 +56,8 @@ class Job:
     devices: int = 1
     cells: int = 1
     workers: int = 1
+    store: bool = False
+    """Whether the rows stay on disk and only blocks of them are in memory."""
 
     def __post_init__(self) -> None:
         least = {"rows": 2, "features": 1, "classes": 2, "devices": 1, "cells": 1, "workers": 1}
@@ -166,7 +168,8 @@ def forecast(job: Job, machine: Machine, cost: StepCost) -> Forecast:
     score = job.measurements * _scoring(job, machine, cost)
     cell = START_SECONDS + train + score
     device, rows = _device_bytes(job)
-    host = PROGRAM_BYTES + TABLES * 8.0 * job.rows * job.features + (device if machine.tflops is None else 0.0)
+    table = 0.0 if job.store else 8.0 * job.rows * job.features
+    host = PROGRAM_BYTES + TABLES * table + (device if machine.tflops is None else 0.0)
     one_each = START_SECONDS + config.iterations * alone + score
     limits = [
         *_hard_limits(job, machine, device, host),
@@ -235,28 +238,20 @@ def _device_bytes(job: Job) -> tuple[float, float]:
     """Bytes on each device: all that a step holds, and of that the training rows."""
     config, C, m = job.config, float(job.latent), float(job.config.inducing)
     width = 8 if config.runtime.precision == "float64" else 4
-    rows = job.training_rows * (8.0 * job.features + 8)
+    rows = 0.0 if job.store else job.training_rows * (8.0 * job.features + 8)
     state = 24 * C * m * m  # q_sqrt with Adam's moments, or with Λ and R⁻¹
     step = BLOCKS * width * C * m * job.share + (SQUARES * C + 4 * job.kernels) * 8 * m * m
     return rows + state + step, rows
 
 
 def _hard_limits(job: Job, machine: Machine, device: float, host: float) -> Iterator[Limit]:
-    on_disk = "keep the rows in a store on disk (dataset.storage=disk)"
-    yield Limit(
-        "device memory",
-        True,
-        device / (machine.memory_gb * 1e9),
-        f"{device / 1e9:.3g} GB of {machine.memory_gb:.3g} GB, rows included",
-        f"{on_disk}, or fewer --inducing points",
-    )
-    yield Limit(
-        "host memory",
-        True,
-        host / (machine.host_memory_gb * 1e9),
-        f"{host / 1e9:.3g} GB of {machine.host_memory_gb:.3g} GB, rows included",
-        on_disk,
-    )
+    fewer = "fewer --inducing points, or a smaller --batch-size"
+    remedy = fewer if job.store else "keep the rows in a store on disk (dataset.storage=disk; plan: --store)"
+    for what, needed, there in (
+        ("device memory", device, machine.memory_gb),
+        ("host memory", host, machine.host_memory_gb),
+    ):
+        yield Limit(what, True, needed / (there * 1e9), f"{needed / 1e9:.3g} GB of {there:.3g} GB", remedy)
     yield Limit(
         "row numbers",
         True,
@@ -278,13 +273,14 @@ def _time_limits(
         f"{score:.3g} s against {train:.3g} s of training",
         "score less often (runtime.eval_every), or fewer test rows (dataset.test_fraction)",
     )
-    yield Limit(
-        "reading a store",
-        False,
-        reading / computing,
-        f"{1e3 * reading:.3g} ms of reading against {1e3 * computing:.3g} ms of computing in a step",
-        "a faster disk",
-    )
+    if job.store:
+        yield Limit(
+            "reading the store",
+            False,
+            reading / computing,
+            f"{1e3 * reading:.3g} ms of reading against {1e3 * computing:.3g} ms of computing in a step",
+            "a faster disk",
+        )
     if job.devices > 1:
         yield Limit(
             "network",

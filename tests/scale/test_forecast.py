@@ -62,6 +62,16 @@ def test_a_billion_rows_break_memory_first_and_small_ones_nothing() -> None:
     assert planned().breaks_first is None
 
 
+def test_a_store_takes_the_rows_out_of_memory_and_may_be_slow() -> None:
+    kept = planned(rows=10**9, machine=GPU, store=True)
+    assert kept.breaks_first is None
+    assert kept.device_rows_gb == 0
+    assert kept.store_gb == 120
+    assert planned(rows=10**9, machine=replace(GPU, disk_gb_per_second=0.01), store=True).wasted_on.what.startswith(
+        ("reading", "scoring")
+    )
+
+
 def test_what_the_time_is_wasted_on_is_named() -> None:
     assert planned("runtime.eval_every=1", rows=10**7).wasted_on.what == "scoring the test rows"
     assert planned("batch_size=64", devices=8, machine=GPU).wasted_on.what == "work that is not shared"
