@@ -9,6 +9,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
+import socket
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 
 ENVIRONMENT = "TF_CONFIG"
 ALL = "all"
+CHIEF_SECONDS = 600.0
 _EXAMPLE = '{"cluster": {"worker": ["HOST:PORT", "HOST:PORT"]}, "task": {"type": "worker", "index": 0}}'
 
 
@@ -89,6 +93,8 @@ def join(cluster: Cluster, runtime: RuntimeConfig) -> None:
     usable = _count(runtime.devices, len(gpus) or 1, "GPU" if gpus else "CPU")
     if gpus:
         tf.config.set_visible_devices(gpus[:usable], "GPU")
+    if not cluster.is_chief:
+        _wait_for_chief(cluster.addresses[0])
     # AUTO would take NCCL for some tensors and not for others, by what it finds on each host.
     ring = tf.distribute.experimental.CommunicationOptions(
         implementation=tf.distribute.experimental.CommunicationImplementation.RING
@@ -104,6 +110,27 @@ def join(cluster: Cluster, runtime: RuntimeConfig) -> None:
             f"that {', '.join(cluster.addresses)} can reach each other."
         ) from error
     _Joined.cluster = cluster
+    # TensorFlow has taken the termination signal for itself: it is given back to whoever had it.
+    with contextlib.suppress(ValueError, TypeError):
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+
+
+def _wait_for_chief(address: str, seconds: float = CHIEF_SECONDS) -> None:
+    """Until the chief can be reached: TensorFlow would wait for an hour, and not heed a signal meanwhile."""
+    host, _, port = address.rpartition(":")
+    began = time.monotonic()
+    while True:
+        try:
+            socket.create_connection((host, int(port)), timeout=5).close()
+            return
+        except (OSError, ValueError) as error:
+            hopeless = isinstance(error, (socket.gaierror, ValueError))
+            if hopeless or time.monotonic() - began > seconds:
+                raise GpcnoiseError(
+                    f"the chief cannot be reached at {address} ({error}); see that it has been started and that "
+                    f"{ENVIRONMENT} has its address as HOST:PORT."
+                ) from error
+            time.sleep(0.2)
 
 
 @contextlib.contextmanager

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import Any
 
 import pytest
 
-from gpcnoise_cli.devices import ENVIRONMENT, Cluster
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.devices import ENVIRONMENT, Cluster, _wait_for_chief
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 
 TWO = ["10.0.0.1:2222", "10.0.0.2:2222"]
 
@@ -65,3 +66,16 @@ def test_what_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch, content
 def test_other_kinds_of_hosts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="TF_CONFIG names ps, but hosts are chief or worker here"):
         told(monkeypatch, {"cluster": {"worker": TWO, "ps": TWO}, "task": {"type": "worker", "index": 0}})
+
+
+@pytest.mark.parametrize("address", ["nowhere.invalid:2222", "127.0.0.1:1", "127.0.0.1"])
+def test_a_chief_out_of_reach_is_named(address: str) -> None:
+    with pytest.raises(
+        GpcnoiseError, match=f"the chief cannot be reached at {address} .*; see that it has been started"
+    ):
+        _wait_for_chief(address, seconds=0.0)
+
+
+def test_a_chief_that_is_there_is_found() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        _wait_for_chief(f"127.0.0.1:{server.getsockname()[1]}", seconds=0.0)
