@@ -100,7 +100,7 @@ def test_a_lost_host_is_told_at_once_and_the_run_goes_on_without_it(tmp_path: Pa
     sentence = said.strip().splitlines()[-1]
     assert "the run has lost another of its hosts at step" in sentence
     assert sentence.endswith("with: gpcnoise train --resume run")
-    resumed = start(tmp_path, "--resume", "run")
+    resumed = start(tmp_path, "--resume", "run", "--devices", "1")
     result = json.loads(resumed.communicate()[0])
     assert result["steps"] == steps
     alone = start(tmp_path, *settings, "--out", "alone")
