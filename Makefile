@@ -7,11 +7,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint format bench bench-quality wheel browser report-picture clean help
+.PHONY: demo test test-slow test-scale lint format bench bench-quality wheel browser report-picture clean help
 
 help:
 	@echo "make demo       train on the default data set and show the result"
 	@echo "make test       the quick tests        make test-slow  the others"
+	@echo "make test-scale  grids on Ray and SLURM, in one machine (installs Ray and submitit)"
 	@echo "make lint       ruff and mypy          make format     let ruff rewrite the code"
 	@echo "make bench      time a training step   make wheel      build dist/*.whl"
 	@echo "make bench-quality  time to the quality of the paper's settings (hours)"
@@ -39,10 +40,15 @@ demo: $(STAMP)
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 test: $(STAMP)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not scale"
 
 test-slow: $(STAMP)
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not scale"
+
+# One process: a cluster on two cores has no room for another.
+test-scale: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,ray,slurm]"
+	$(BIN)/python -m pytest -m scale
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

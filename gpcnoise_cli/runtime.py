@@ -121,6 +121,14 @@ def prepare(config: RuntimeConfig) -> str:
     return "gpu" if gpus and config.device != "cpu" else "cpu"
 
 
+def limit_threads(threads: int) -> None:
+    """Let NumPy's products use so many threads in this process; 0 leaves them all cores."""
+    if threads:
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(threads, user_api="blas")
+
+
 def versions() -> dict[str, str]:
     """This program and what its numbers depend on."""
     from gpcnoise_cli import __version__

@@ -18,13 +18,14 @@ FLOORS = """
     figures
     scale
     grid
-    estimator
+    estimator export
     runs
     methods
     training
     evaluation
     models
     likelihoods
+    predictor
     devices
     runtime
     data config

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
 
-from gpcnoise_cli.claims.claim import COPIED, Claim, column_of
+from gpcnoise_cli.claims.claim import Claim, column_of
 from gpcnoise_cli.claims.evidence import ABLATIONS_FOLDER, Evidence, Source
 from gpcnoise_cli.config.groups import either
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.uci import Grid
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
-from gpcnoise_cli.tables.published import METRICS, published_figures
+from gpcnoise_cli.tables.published import COPIED, METRICS, published_figures
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
 NOT_KNOWN = "not known"
@@ -113,6 +113,22 @@ ABLATIONS: dict[str, Ablation] = {
             _WITH_DELTA,
         ),
         Ablation(
+            "squash",
+            "squashed CDFs",
+            "every CDF in S kept 1e-4 from 0 and 1, on Gauss–Hermite nodes, as in the authors' code",
+            _both("likelihood.squash=1e-4"),
+            ("waveform-noise", "wine-quality-white", "wall-following"),
+            _WITH_DELTA,
+        ),
+        Ablation(
+            "k-means",
+            "k-means",
+            "inducing points from SciPy's k-means, the best of several starts, as in the authors' code",
+            _both("inducing_start=scipy"),
+            ("ringnorm", "wine-quality-white", "waveform-noise"),
+            ("probit", "softmax"),
+        ),
+        Ablation(
             "steps",
             "number of steps",
             "many more steps, without an early end",
@@ -122,6 +138,7 @@ ABLATIONS: dict[str, Ablation] = {
         ),
     )
 }
+_OF_GAUSSIAN_NOISE = {"delta-prior": "δ, so there is no prior", "squash": "product of CDFs"}
 
 
 @dataclass(frozen=True)
@@ -154,8 +171,10 @@ def get_ablation(name: str) -> Ablation:
 def check_likelihoods(ablation: Ablation, likelihoods: Sequence[str]) -> None:
     """Refuse a flip that does not concern what is trained."""
     without = [name for name in likelihoods if not likelihood_spec(name).has_delta]
-    if ablation.name == "delta-prior" and without:
-        raise UsageError(f"{without[0]} has no δ, so there is no prior to flip; name {either(_WITH_DELTA)}.")
+    if ablation.name in _OF_GAUSSIAN_NOISE and without:
+        raise UsageError(
+            f"{without[0]} has no {_OF_GAUSSIAN_NOISE[ablation.name]} to flip; name {either(_WITH_DELTA)}."
+        )
 
 
 def movement(

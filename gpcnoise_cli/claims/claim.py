@@ -20,8 +20,6 @@ from gpcnoise_cli.tables.published import PAPER_KERNEL, published_rows, publishe
 
 _TABLES = {"tab_UCI_acc": "III", "tab_UCI_nll": "IV", "tab_GPCnoise": "V"}
 TABLES = ("II", *_TABLES.values(), "text")
-# Columns that the paper took from other papers: their runs did not have the row number for a feature.
-COPIED = ("Selu", "ORTH")
 NO_DATA = {"miniboone": "no data (its file could not be had)"}
 _FOLDER = Path(__file__).resolve().parent
 

@@ -19,7 +19,7 @@ from gpcnoise_cli.claims.shown import SHOWN, judge_shown
 from gpcnoise_cli.tables.published import published_figures, published_sets
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
-_CELL_CHECKS = ("same", "better", "alike")
+_CELL_CHECKS = ("same", "better", "alike", "competitive")
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,10 @@ def judge(claim: Claim, evidence: Evidence, presets: Sequence[str] = PRESETS, pr
     sign = -1.0 if claim.metric == "acc" else 1.0  # better is higher in acc and lower in nll
     sample = Sample.of([sign * one for one in differences])
     margin = claim.margin or 0.0
-    decision = below(sample, margin) if claim.check == "better" else within(sample, margin)
+    if claim.check == "alike":
+        decision = within(sample, margin)
+    else:  # competitive: not worse by as much as the margin
+        decision = below(sample, margin if claim.check == "better" else -margin)
     note = _note(decision, sample, left_out)
     return Judged(claim, decision.verdict, note, source, Sample.of(differences), None, decision.more, "", cells)
 

@@ -10,22 +10,42 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gpcnoise_cli.claims.claim import Claim
+from gpcnoise_cli.claims.claim import Claim, column_of
 from gpcnoise_cli.claims.equivalence import Verdict
 from gpcnoise_cli.grid.ledger import read_record
+from gpcnoise_cli.tables.uci_figures import paper_methods
 
 Finding = tuple[Verdict, str]
 
 
 def judge_shown(claim: Claim, results: Path) -> Finding:
     experiment, judge = SHOWN[claim.check]
-    summary = read_record(results / "figures" / experiment / "summary.json")
+    summary = _summary(results / "figures", experiment)
     if summary is None:
         return Verdict.NOT_COMPUTED, f"no figure {experiment}"
     try:
         return judge(claim, summary)
     except (KeyError, TypeError, ValueError):
         return Verdict.NOT_COMPUTED, f"the figure {experiment} lacks what this needs"
+
+
+def _summary(figures: Path, experiment: str) -> dict[str, Any] | None:
+    """The summary of a figure, with the runs of other methods that were made apart with the same settings."""
+    summary = read_record(figures / experiment / "summary.json")
+    for path in sorted(figures.glob(f"{experiment}-methods-*/summary.json")):
+        other = read_record(path)
+        if summary is not None and other is not None and _same_but_methods(summary, other):
+            summary = {**summary, "runs": [*summary["runs"], *other["runs"]]}
+    return summary
+
+
+def _same_but_methods(summary: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    both = [one.get("settings") for one in (summary, other)]
+    if not all(isinstance(one, dict) for one in both) or not all(
+        isinstance(one.get("runs"), list) for one in (summary, other)
+    ):
+        return False
+    return len({str({**one, "methods": None}) for one in both if one is not None}) == 1
 
 
 def _exact(holds: Sequence[bool], what: str) -> Finding:
@@ -41,6 +61,12 @@ def _one_split(holds: Sequence[bool], what: str) -> Finding:
     return Verdict.UNDECIDED, f"one split: {sum(holds)} of {len(holds)} ({what})"
 
 
+def _no_curve(label: str) -> Finding:
+    if column_of(label) is None:
+        return Verdict.NOT_RUNNABLE, f"no method {label} here"
+    return Verdict.NOT_COMPUTED, f"no curve of {label}"
+
+
 def _delta_fixed_is_worse(claim: Claim, summary: Mapping[str, Any]) -> Finding:
     nll = {
         (run["likelihood"], run["delta_mode"]): run["nll"] for run in summary["runs"] if run["dataset"] == claim.sets
@@ -54,12 +80,45 @@ def _delta_fixed_rises(claim: Claim, summary: Mapping[str, Any]) -> Finding:
     return _one_split([run["nll"] - run["lowest_nll"] > _margin(claim) for run in runs], "likelihoods")
 
 
+def _delta_settles_later(claim: Claim, summary: Mapping[str, Any]) -> Finding:
+    """A method without a δ is slower than those with a free one."""
+    column, runs = column_of(claim.label), [run for run in summary["runs"] if run["dataset"] == claim.sets]
+    mine = [run["settled_at"] for run in runs if column is not None and run["likelihood"] == column[1]]
+    if not mine:
+        return _no_curve(claim.label)
+    return _one_split([mine[0] > run["settled_at"] for run in runs if run["delta_mode"] == "free"], "with a free δ")
+
+
 def _airline_best(claim: Claim, summary: Mapping[str, Any]) -> Finding:
-    runs = {run.get("label") or run["method"]: run for run in summary["runs"]}
-    sign = 1 if claim.metric == "acc" else -1
-    best = runs.pop(claim.label)[claim.metric]
-    verdict, note = _one_split([sign * (best - run[claim.metric]) > 0 for run in runs.values()], "rivals")
+    """Better than the paper's other methods."""
+    return _airline(claim, summary, [label for label in paper_methods() if label != claim.label], better=True)
+
+
+def _airline_second(claim: Claim, summary: Mapping[str, Any]) -> Finding:
+    """Better than all but the best, which is GPCsm."""
+    runs = _airline_runs(summary)
+    rivals = [label for label in runs if label not in (claim.label, claim.against)]
+    return _airline(claim, summary, rivals, better=True)
+
+
+def _airline_worse(claim: Claim, summary: Mapping[str, Any]) -> Finding:
+    """Worse than all of the paper's methods."""
+    return _airline(claim, summary, paper_methods(), better=False)
+
+
+def _airline(claim: Claim, summary: Mapping[str, Any], rivals: Sequence[str], *, better: bool) -> Finding:
+    runs = _airline_runs(summary)
+    if claim.label not in runs:
+        return _no_curve(claim.label)
+    sign = (1 if claim.metric == "acc" else -1) * (1 if better else -1)
+    mine = runs[claim.label][claim.metric]
+    compared = [sign * (mine - runs[label][claim.metric]) > _margin(claim) for label in rivals if label in runs]
+    verdict, note = _one_split(compared, "rivals")
     return verdict, f"{note.rstrip(')')}, {summary['settings']['iterations']} steps)"
+
+
+def _airline_runs(summary: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {run.get("label") or run["method"]: run for run in summary["runs"]}
 
 
 def _elbo_order(claim: Claim, summary: Mapping[str, Any]) -> Finding:
@@ -104,7 +163,10 @@ def _margin(claim: Claim) -> float:
 SHOWN: dict[str, tuple[str, Callable[[Claim, Mapping[str, Any]], Finding]]] = {
     "delta-fixed-is-worse": ("delta", _delta_fixed_is_worse),
     "delta-fixed-rises": ("delta", _delta_fixed_rises),
+    "delta-settles-later": ("delta", _delta_settles_later),
     "airline-best": ("airline", _airline_best),
+    "airline-second": ("airline", _airline_second),
+    "airline-worse": ("airline", _airline_worse),
     "elbo-order": ("noise", _elbo_order),
     "elbo-falls": ("noise", _elbo_falls),
     "logistic-cdf": ("errors", _logistic_cdf),

@@ -120,10 +120,10 @@ def _sets(one: Judged) -> str:
 
 def _compared(one: Judged) -> str:
     claim = one.claim
-    if not claim.against or claim.check not in ("better", "alike"):
+    signs = {"better": "><", "competitive": "≳≲", "alike": "≈≈"}.get(claim.check)
+    if not claim.against or signs is None:
         return claim.label
-    sign = "≈" if claim.check == "alike" else ">" if claim.metric == "acc" else "<"
-    return f"{claim.label} {sign} {claim.against}"
+    return f"{claim.label} {signs[claim.metric == 'nll']} {claim.against}"
 
 
 def why(one: Judged) -> str:

@@ -58,14 +58,17 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None) -> None:
-    """A table on stdout; columns of numbers are aligned to the right, `None` is an empty cell."""
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], title: str | None = None, *, stream: Any = None
+) -> None:
+    """A table on stdout, or on `stream`; columns of numbers are aligned to the right, `None` is an empty cell."""
     values = [list(row) for row in rows]
     cells = [["" if value is None else str(value) for value in row] for row in values]
     numeric = [_all_numbers(row[index] for row in values) for index in range(len(columns))]
-    console = stdout()
+    stream = stream or sys.stdout
+    console = _console(stream)
     if not console.is_terminal:
-        _print_plain([list(columns), *cells], numeric, title)
+        _print_plain([list(columns), *cells], numeric, title, stream)
         return
 
     from rich import box
@@ -84,16 +87,16 @@ def _all_numbers(values: Iterable[Any]) -> bool:
     return all(value in (None, "", "–", "NA") or _NUMBER.fullmatch(str(value)) is not None for value in values)
 
 
-def _print_plain(lines: list[list[str]], right: list[bool], title: str | None) -> None:
+def _print_plain(lines: list[list[str]], right: list[bool], title: str | None, stream: Any) -> None:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     if title:
-        sys.stdout.write(title + "\n")
+        stream.write(title + "\n")
     for line in lines:
         padded = (
             cell.rjust(width) if to_right else cell.ljust(width)
             for cell, width, to_right in zip(line, widths, right, strict=True)
         )
-        sys.stdout.write("  ".join(padded).rstrip() + "\n")
+        stream.write("  ".join(padded).rstrip() + "\n")
 
 
 def emit_json(content: Mapping[str, Any]) -> None:

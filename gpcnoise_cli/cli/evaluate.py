@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from gpcnoise_cli.cli.console import emit_json, print_table
+from gpcnoise_cli.cli.columns import Encoding, Separator
+from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.cli.scores import SCORES, model_title, score, score_cells
 
@@ -21,11 +22,14 @@ def evaluate(
         Path | None,
         typer.Option(
             "--data",
-            help="CSV, TSV or Parquet with the columns of training and the class. Default: the run's own test split.",
+            help="A table with the columns of training and the class (- is standard input). "
+            "Default: the run's own test split.",
             metavar="FILE",
             show_default=False,
         ),
     ] = None,
+    sep: Separator = None,
+    encoding: Encoding = None,
     json: Json = False,
 ) -> None:
     """Accuracy, likelihood, calibration, AUROC and selective accuracy of a trained model, and each class by itself.
@@ -36,12 +40,17 @@ def evaluate(
 
     On new labelled rows: gpcnoise evaluate runs/first --data labelled.csv
     """
+    from gpcnoise_cli.data.encoder import Tally
     from gpcnoise_cli.data.table_file import check_file
+    from gpcnoise_cli.data.treatment import Treatment
     from gpcnoise_cli.runs.trained import evaluate_trained, load_trained
 
     if data is not None:
         check_file(data)
-    result = {"run_dir": str(run_dir), **evaluate_trained(load_trained(run_dir), data)}
+    tally, treatment = Tally(), Treatment(sep=sep, encoding=encoding)
+    result = {"run_dir": str(run_dir), **evaluate_trained(load_trained(run_dir), data, treatment, tally)}
+    for sentence in tally.sentences():
+        say(sentence)
     if json:
         emit_json(result)
     else:

@@ -23,6 +23,7 @@ from gpcnoise_cli.cli import (
     data,
     doctor,
     evaluate,
+    export,
     plan,
     plot,
     predict,
@@ -44,6 +45,7 @@ app = typer.Typer(
 app.command()(train.train)
 app.command()(predict.predict)
 app.command()(evaluate.evaluate)
+app.command()(export.export)
 app.command()(config.config)
 app.command()(plan.plan)
 app.add_typer(data.app, name="data")

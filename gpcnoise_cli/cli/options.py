@@ -64,6 +64,8 @@ def _annotation(option: Option) -> Any:
         metavar=option.metavar,
         autocompletion=_completion(option) if option.values() else None,
     )
+    if option.repeated:
+        return Annotated[list[str] | None, declared]
     return Annotated[bool | None if option.metavar is None else str | None, declared]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from gpcnoise_cli.cli.columns import Encoding, Separator
 from gpcnoise_cli.cli.console import emit_json, say, stderr
 from gpcnoise_cli.cli.interruption import stop_on_signal
 from gpcnoise_cli.cli.options import Json
@@ -16,6 +17,7 @@ from gpcnoise_cli.errors import UsageError
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
 
 STDOUT = Path("-")
 
@@ -26,7 +28,8 @@ def predict(
         Path,
         typer.Option(
             "--data",
-            help="CSV, TSV or Parquet with the columns of training, found by name in any order; others are ignored.",
+            help="A table with the columns of training, found by name in any order; others are ignored. "
+            "CSV, TSV, JSON lines, Parquet, Feather, Excel; - is standard input.",
             metavar="FILE",
         ),
     ],
@@ -40,16 +43,25 @@ def predict(
         ),
     ] = STDOUT,
     force: Annotated[bool, typer.Option("--force", help="Replace --out if it exists.")] = False,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Carry a column of --data into the result. May be repeated.", metavar="COLUMN"),
+    ] = None,
+    sep: Separator = None,
+    encoding: Encoding = None,
     json: Json = False,
 ) -> None:
     """Predict the class of every row of a file, with a probability for each class.
 
     The result has one row per row of the file, in its order. Its first column is `class`, the most probable class under
-    its name in your data; then comes one column `p(NAME)` per class, the probability of that class.
+    its name in your data; then comes one column `p(NAME)` per class, the probability of that class. Columns kept, here
+    or in training, stand before them. Missing values and unknown levels are treated as the model's policy says.
 
     Example: gpcnoise predict runs/first --data new.csv --out predictions.csv
     """
+    from gpcnoise_cli.data.encoder import Tally
     from gpcnoise_cli.data.table_file import check_file
+    from gpcnoise_cli.data.treatment import Treatment
     from gpcnoise_cli.runs.prediction_file import check_target, csv_blocks, write_predictions
     from gpcnoise_cli.runs.trained import load_trained, predict_file
 
@@ -58,18 +70,23 @@ def predict(
     check_file(data)
     if out != STDOUT:
         check_target(out, force=force)
-        if out.exists() and out.samefile(data):
+        if out.exists() and data.exists() and out.samefile(data):
             raise UsageError(f"--out {out} is the file that --data reads; choose another name.")
 
     with stop_on_signal() as stop_requested:
         trained = load_trained(run_dir)
-        counts = [0] * len(trained.class_names)
-        blocks = _followed(predict_file(trained, data), counts, stop_requested)
+        counts, tally = [0] * len(trained.class_names), Tally()
+        treatment = Treatment(keep=tuple(keep or ()), sep=sep, encoding=encoding)
+        blocks = _followed(predict_file(trained, data, treatment, tally), counts, stop_requested)
         if out == STDOUT:
             for text in csv_blocks(blocks, trained.class_names):
                 sys.stdout.write(text)
-            return
-        write_predictions(out, blocks, trained.class_names)
+        else:
+            write_predictions(out, blocks, trained.class_names)
+    for sentence in tally.sentences():
+        say(sentence)
+    if out == STDOUT:
+        return
     if json:
         classes = [{"class": name, "rows": count} for name, count in zip(trained.class_names, counts, strict=True)]
         emit_json({"run_dir": run_dir, "data": data, "out": out, "rows": sum(counts), "classes": classes})
@@ -79,14 +96,14 @@ def predict(
 
 
 def _followed(
-    blocks: Iterator[np.ndarray], counts: list[int], stop_requested: Callable[[], bool]
-) -> Iterator[np.ndarray]:
+    blocks: Iterator[tuple[np.ndarray, pd.DataFrame]], counts: list[int], stop_requested: Callable[[], bool]
+) -> Iterator[tuple[np.ndarray, pd.DataFrame]]:
     """Pass blocks on, count the predicted classes, show how far it is, and heed a request to stop."""
     with stderr().status("predicting") as status:
-        for probabilities in blocks:
+        for probabilities, kept in blocks:
             if stop_requested():
                 raise KeyboardInterrupt
             for winner in probabilities.argmax(axis=1).tolist():
                 counts[winner] += 1
             status.update(f"predicting: {sum(counts)} rows")
-            yield probabilities
+            yield probabilities, kept

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
+from gpcnoise_cli.cli.campaign_options import DryRun, RetryFailed, Shard, with_backend_options
 from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.errors import UsageError, unknown_choice
+from gpcnoise_cli.grid.runners.request import Request
 
 if TYPE_CHECKING:
     from gpcnoise_cli.grid.ledger import Ledger
@@ -25,16 +26,16 @@ _SHOWN = ("acc", "nll", "brier", "ece", "steps", "train_seconds")
 
 
 @with_train_options
+@with_backend_options
 def sweep(
     overrides: list[str],
+    request: Request,
     results: Annotated[
         Path, typer.Option("--results", help="Where results are filed.", rich_help_panel="Work", metavar="DIR")
     ] = Path("runs/sweep"),
-    workers: Workers = None,
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     shard: Shard = None,
-    keep_probabilities: KeepProbabilities = False,
     format: Annotated[str, typer.Option("--format", help=f"What stdout gets: {', '.join(FORMATS)}.")] = "table",
     json: Json = False,
 ) -> None:
@@ -72,7 +73,7 @@ def sweep(
     estimator = Estimator.from_records(record for _, record in ledger.records())
     say(f"{len(plan.in_state(State.DONE))} of {len(plan.cells)} cells are done already, {len(to_do)} are to do.")
     if dry_run:
-        forecast = describe_estimates(to_do, estimator, number_of_workers(workers, max(1, len(to_do))))
+        forecast = describe_estimates(to_do, estimator, number_of_workers(request, max(1, len(to_do))))
         if json:
             emit_json({"folder": str(ledger.folder), "to_do": [cell.name for cell in to_do], "estimate": forecast})
         else:
@@ -81,8 +82,7 @@ def sweep(
         return
     report = Report()
     if to_do:
-        number = number_of_workers(workers, len(to_do))
-        report = run_campaign(to_do, ledger, number, estimator, keep_probabilities=keep_probabilities)
+        report = run_campaign(to_do, ledger, request, estimator)
     keys = [*swept[0].values] if swept else []  # a shard may be empty
     rows = _rows(swept, ledger)
     _print_rows(rows, keys, "json" if json else format)

@@ -53,7 +53,7 @@ def uci(
 ) -> None:
     """Accuracy, nll, averages, ranks and tests of the UCI benchmark, in the layout of the paper.
 
-    Figures are measured here; where another author's method was not, its published figure is shown and marked †.
+    Figures are measured here; columns marked † are other authors' published ones.
 
     Example: gpcnoise tables uci --against paper --format markdown
     """
@@ -108,12 +108,15 @@ def print_tables(tables: Sequence[Table], format: str = "terminal") -> None:
 
 def _draw(path: Path, found: UciTables, kernel: str, protocol: str) -> None:
     from gpcnoise_cli.tables.critical_difference import FORMATS, draw_diagram
+    from gpcnoise_cli.tables.uci_ranks import in_words, is_measured
 
     if path.suffix.lstrip(".").lower() not in FORMATS:
         raise UsageError(f"--diagram {path}: the ending must be one of {', '.join(FORMATS)}.")
     kinds = [kind for named, metric, kind in found.comparisons if (named, metric) == (protocol, "nll")]
     if not kinds:
         raise UsageError("too few sets have every figure for a diagram (three are needed); compute more cells first.")
-    title = f"nll, {kernel} kernel, protocol {protocol}, {kinds[-1]} sets"
-    draw_diagram(found.comparisons[protocol, "nll", kinds[-1]], title, path)
+    # Of what was measured here where there is such a comparison, the first of which is over all sets.
+    kind = next(filter(is_measured, kinds), kinds[-1])
+    title = f"nll, {kernel} kernel, protocol {protocol}, {in_words(kind)}"
+    draw_diagram(found.comparisons[protocol, "nll", kind], title, path)
     say(f"drew {path}.")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from gpcnoise_cli.cli.columns import say_columns
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.cli.scores import model_title, score, score_cells
@@ -49,7 +50,7 @@ def train(
 
 
 def _fresh(overrides: list[str]) -> dict[str, Any]:
-    from gpcnoise_cli.config.compose import compose
+    from gpcnoise_cli.config.compose import compose, with_absolute_paths
     from gpcnoise_cli.methods.registry import method_spec
 
     config = compose(overrides)
@@ -57,9 +58,8 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
     chosen = next((one for one in overrides if one.startswith(("likelihood=", "likelihood."))), None)
     if own is not None and chosen is not None:
         raise UsageError(f"method={config.method.name} has a likelihood of its own ({own}); leave out {chosen}.")
-    if config.dataset.path is not None:  # a run must be resumable from any folder
-        config.dataset.path = str(Path(config.dataset.path).resolve())
     asked = any(override.startswith("inducing=") for override in overrides)
+    config = with_absolute_paths(config)  # a run must be resumable from any folder
     return _train(config, limit_inducing=not asked)
 
 
@@ -97,6 +97,8 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
         from gpcnoise_cli.runtime import load_tensorflow
 
         data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
+        if not how.get("resume"):  # said at the start, and kept in columns.json
+            say_columns(data.findings, data.notes)
         load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.training.progress import Interrupted

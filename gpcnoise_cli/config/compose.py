@@ -8,6 +8,7 @@ number of times, from any folder.
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
@@ -71,6 +72,17 @@ def _settled(composed: DictConfig) -> TrainConfig:
     settings = OmegaConf.merge(OmegaConf.structured(settings_schema(config.method.name)), config.method.settings)
     config.method.settings = cast(dict[str, Any], OmegaConf.to_container(settings))
     return config
+
+
+def with_absolute_paths(config: TrainConfig) -> TrainConfig:
+    """The same for use in any folder; links stay links, because their own names say what they are."""
+    dataset = config.dataset
+    absolute = {
+        key: os.path.abspath(path)  # noqa: PTH100 (resolve would follow links)
+        for key in ("path", "columns")
+        if (path := getattr(dataset, key)) is not None and path != "-"
+    }
+    return dataclasses.replace(config, dataset=dataclasses.replace(dataset, **absolute))
 
 
 def to_yaml(config: TrainConfig) -> str:

@@ -72,7 +72,8 @@ def _walk(section: type, prefix: str) -> typing.Iterator[tuple[str, typing.Any]]
 
 def type_in_words(hint: typing.Any) -> str:
     """What a value of that type is, for a sentence."""
-    members = typing.get_args(hint) or (hint,)
+    members = (hint,) if typing.get_origin(hint) is list else typing.get_args(hint) or (hint,)
+    members = tuple(typing.get_origin(member) or member for member in members)
     words = [_WORDS[member] for member in members if member is not type(None)]
     return " or ".join([*words, "null"] if type(None) in members else words)
 

@@ -45,6 +45,8 @@ class Option:
     """The estimator's parameter."""
     inverted: bool = False
     """Whether the flag says the opposite of the key."""
+    repeated: bool = False
+    """Whether it may be given several times; the key holds a list."""
 
     @property
     def name(self) -> str:
@@ -67,6 +69,8 @@ class Option:
 
     def words(self, value: Any) -> list[str]:
         """The command-line words that set its key to `value`."""
+        if self.repeated:
+            return [word for one in value or () for word in (self.flags[0], str(one))]
         if self.metavar is not None:
             return [self.flags[0], str(value)]
         yes, _, no = self.flags[0].partition("/")
@@ -80,8 +84,34 @@ OPTIONS = (
         "A registered data set (`gpcnoise data list`). Default: waveform-noise, generated, no download.",
         grid="--datasets",
     ),
-    Option("dataset.path", ("--data",), "FILE", _DATA, "Your own CSV, TSV or Parquet file; needs --target."),
+    Option(
+        "dataset.path", ("--data",), "FILE", _DATA,
+        "Your own table (CSV, TSV, JSON lines, Parquet, Feather, Excel; - is standard input); needs --target.",
+    ),
     Option("dataset.target", ("--target",), "COLUMN", _DATA, "The column of --data that holds the class."),
+    Option(
+        "dataset.treat", ("--treat",), "COLUMN=KIND", _DATA,
+        "Take a column of --data as number, category or date, or ignore it. May be repeated.", repeated=True,
+    ),
+    Option(
+        "dataset.drop", ("--drop",), "COLUMN", _DATA, "Leave a column of --data out. May be repeated.", repeated=True,
+    ),
+    Option(
+        "dataset.keep", ("--keep",), "COLUMN", _DATA,
+        "Carry a column of --data into predictions; it is no feature. May be repeated.", repeated=True,
+    ),
+    Option("dataset.columns", ("--columns",), "FILE.yaml", _DATA, "What columns are, as lines `COLUMN: KIND`."),
+    Option(
+        "dataset.missing", ("--missing",), "POLICY", _DATA,
+        "Missing values of --data: impute (medians, a level of their own) or refuse. Default: impute.",
+    ),
+    Option(
+        "dataset.na_values", ("--na-values",), "TEXT", _DATA,
+        "A text that means missing, in place of NA, null, None, … May be repeated; '' leaves only empty cells.",
+        repeated=True,
+    ),
+    Option("dataset.sep", ("--sep",), "CHAR", _DATA, "What separates the columns of --data. Default: found."),
+    Option("dataset.encoding", ("--encoding",), "NAME", _DATA, "The encoding of --data. Default: found."),
     Option(
         "protocol", ("--protocol",), "NAME", _DATA,
         "clean, or paper (row number as a feature, scaling over all rows). Default: clean.",
@@ -164,5 +194,5 @@ def overrides_for(given: Mapping[str, Any], raw: Sequence[str] = ()) -> list[str
         asked["dataset"] = "file"
     elif target is not None and dataset != "file":
         raise UsageError(f"--target {target!r} needs --data FILE: registered data sets know their class column.")
-    wanted = {key: value for key, value in asked.items() if value is not None}
+    wanted = {key: value for key, value in asked.items() if value is not None and value != []}
     return [assign(key, not value if BY_KEY[key].inverted else value) for key, value in wanted.items()] + [*raw]

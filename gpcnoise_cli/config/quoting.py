@@ -9,12 +9,15 @@ otherwise look for a key of that name.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 Scalar = bool | int | float | str
 
 
-def assign(key: str, value: Scalar | None) -> str:
+def assign(key: str, value: Scalar | Sequence[Scalar] | None) -> str:
     """The override `key=value`."""
+    if isinstance(value, list | tuple):
+        return f"{key}=[{','.join(assign('', one)[1:] for one in value)}]"
     if value is None:
         return f"{key}=null"
     if isinstance(value, bool):

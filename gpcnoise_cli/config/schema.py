@@ -15,6 +15,8 @@ from omegaconf import MISSING
 
 # The `dataset.path` of a model that was fitted from arrays: there is no file, and there are no test rows.
 IN_MEMORY = "(arrays in memory)"
+# What may be said about a file of one's own, and belongs to dataset=file alone.
+TABLE_KEYS = ("treat", "drop", "keep", "columns", "missing", "na_values", "sep", "encoding")
 # The paper's method, whose settings are those of the groups likelihood, kernel, delta and optimizer.
 SVGP = "svgp"
 
@@ -27,6 +29,15 @@ class DatasetConfig:
     target: str | None = None
     test_fraction: float = 0.1
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
+    # Your own file, read otherwise than it would be:
+    treat: list[str] = field(default_factory=list)  # COLUMN=number | category | date | ignore
+    drop: list[str] = field(default_factory=list)  # columns that are no features
+    keep: list[str] = field(default_factory=list)  # columns that are no features, but carried into predictions
+    columns: str | None = None  # a YAML file of lines COLUMN: kind
+    missing: str = "impute"  # impute | refuse
+    na_values: list[str] | None = None  # texts that mean missing, in place of the usual ones
+    sep: str | None = None
+    encoding: str | None = None
 
 
 @dataclass
@@ -41,6 +52,7 @@ class LikelihoodConfig:
     noise_variance: float | None = None  # the paper's a; None for softmax
     bound: str = "gaussian"  # softmax: gumbel | tilted; augmented: mean-field | collapsed
     quadrature_points: int = 20  # nodes of the quadrature for S
+    squash: float = 0.0  # step, probit, logit: the authors' code keeps every CDF in S 1e-4 from 0 and 1
     prediction_draws: int = 1000  # softmax predictions
     alpha_epsilon: float = 0.01  # dirichlet: what each class has without a label
 
@@ -55,10 +67,6 @@ class KernelConfig:
     lengthscale: float | None = None  # an explicit start instead
     variance: float = 5.0
     log_scale: bool = False  # optimise variance and lengthscales by their logarithms
-
-    def serves_all(self, num_classes: int) -> bool:
-        """Whether one kernel serves all of several latent functions."""
-        return num_classes > self.few_classes if self.shared is None else self.shared
 
 
 @dataclass
@@ -112,6 +120,7 @@ class TrainConfig:
     runtime: RuntimeConfig = field(default_factory=RuntimeConfig)
     objective: str = "elbo"  # elbo | predictive, which is no bound on the evidence
     inducing: int = MISSING
+    inducing_start: str = "minibatch"  # k-means: minibatch, one start | scipy, the best of several, as the authors
     batch_size: int = MISSING
     iterations: int = MISSING
     protocol: str = MISSING

@@ -13,7 +13,8 @@ from operator import attrgetter
 from typing import Any
 
 from gpcnoise_cli.config.groups import GROUPS, VALUES, choices, either, name_key
-from gpcnoise_cli.config.schema import SVGP, TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TABLE_KEYS, DatasetConfig, TrainConfig
+from gpcnoise_cli.data.registry import TREATMENTS
 from gpcnoise_cli.errors import UsageError, nearest
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 
@@ -53,6 +54,7 @@ _NUMBERS = (
     _Rule("dataset.holdout", lambda value: 0 <= value < 1, "at least 0 and less than 1", 0.2),
     _at_least("likelihood.noise_variance", 0, 1.0),
     _between("likelihood.quadrature_points", 2, 200, 20),
+    _Rule("likelihood.squash", lambda value: 0 <= value < 0.5, "at least 0 and less than 0.5", 1e-4),
     _at_least("likelihood.prediction_draws", 1, 1000),
     _positive("likelihood.alpha_epsilon", 0.01),
     _positive("kernel.lengthscale", 1.0),
@@ -129,6 +131,10 @@ def _check_likelihood(config: TrainConfig) -> None:
             f"likelihood.noise_variance must be null for {spec.name}, whose noise is not Gaussian, not "
             f"{likelihood.noise_variance!r}; choose likelihood=probit to set a Gaussian noise variance."
         )
+    if spec.noise_variance is None and likelihood.squash:
+        raise UsageError(
+            f"likelihood.squash must be 0 for {spec.name}, which has no product of CDFs, not {likelihood.squash!r}."
+        )
     if spec.noise_variance is not None and likelihood.noise_variance is None:
         raise UsageError(
             f"likelihood.noise_variance must be a number of at least 0 for {spec.name}, not null; "
@@ -152,7 +158,15 @@ def _check_file(config: TrainConfig) -> None:
         for key, option in (("path", "--data FILE"), ("target", "--target COLUMN")):
             if not getattr(dataset, key):
                 raise UsageError(f"dataset=file needs dataset.{key}; give {option}.")
+        for text in dataset.treat:
+            _check_treatment(text)
         return
+    for key in TABLE_KEYS:
+        if getattr(dataset, key) != getattr(DatasetConfig(), key):
+            raise UsageError(
+                f"dataset.{key} belongs to a file of your own, but the dataset is {dataset.name!r}; "
+                "give --data FILE --target COLUMN, or omit it."
+            )
     for key in ("path", "target"):
         value = getattr(dataset, key)
         if value is not None:
@@ -160,3 +174,11 @@ def _check_file(config: TrainConfig) -> None:
                 f"dataset.{key}={value!r} belongs to dataset=file, but the dataset is {dataset.name!r}; "
                 f"give --data FILE --target COLUMN, or omit it."
             )
+
+
+def _check_treatment(text: str) -> None:
+    column, equals, kind = text.rpartition("=")
+    if not column or not equals or kind not in TREATMENTS:
+        close = nearest(kind, TREATMENTS, most=1) if column else []
+        hint = f" (did you mean {column}={close[0]}?)" if close else ""
+        raise UsageError(f"--treat takes COLUMN=KIND, and KIND is {either(TREATMENTS)}, not {text!r}{hint}.")

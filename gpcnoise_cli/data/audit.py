@@ -16,7 +16,7 @@ from gpcnoise_cli.data.delgado import read_archive_set
 from gpcnoise_cli.data.folder import is_present
 from gpcnoise_cli.data.generators import generate
 from gpcnoise_cli.data.registry import UCI_NAMES, DatasetSpec, get_spec
-from gpcnoise_cli.data.split import Table, shuffled_rows
+from gpcnoise_cli.data.split import shuffled_rows
 from gpcnoise_cli.errors import UsageError
 
 NUM_NEIGHBOURS = 20
@@ -57,19 +57,23 @@ def audit_set(spec: DatasetSpec) -> Audit:
     if not is_present(spec) and not spec.generated:
         return Audit(spec.name, None, None, None, "not here")
     table = read_archive_set(spec, row_number=True) if is_present(spec) else generate(spec.name, row_number=True)
-    vote, majority = 100.0 * vote_accuracy(table), 100.0 * float(np.bincount(table.y).max()) / len(table.y)
-    return Audit(spec.name, table.source, vote, majority, verdict_of(vote - majority))
+    return audit_column(spec.name, table.source, table.X[:, 0], table.y, len(table.class_names))
 
 
-def vote_accuracy(table: Table) -> float:
-    """The accuracy of the vote on the test rows, averaged over the splits; the row number is the first column."""
-    number, y = table.X[:, 0], table.y
+def audit_column(name: str, source: str, number: NDArray[np.float64], y: NDArray[np.int64], num_classes: int) -> Audit:
+    """What one column of numbers gives away."""
+    vote, majority = 100.0 * vote_accuracy(number, y, num_classes), 100.0 * float(np.bincount(y).max()) / len(y)
+    return Audit(name, source, vote, majority, verdict_of(vote - majority))
+
+
+def vote_accuracy(number: NDArray[np.float64], y: NDArray[np.int64], num_classes: int) -> float:
+    """The accuracy of the vote on the test rows, averaged over the splits."""
     n_train = int(len(y) * 0.9)
     scores = []
     for split in range(NUM_SPLITS):
         rows = shuffled_rows(len(y), split)
         train, test = rows[:n_train], rows[n_train:]
-        voted = nearest_vote(number[train], y[train], number[test], len(table.class_names))
+        voted = nearest_vote(number[train], y[train], number[test], num_classes)
         scores.append(float(np.mean(voted == y[test])))
     return float(np.mean(scores))
 

@@ -15,6 +15,7 @@ from gpcnoise_cli.data.nycflights import load_nycflights
 from gpcnoise_cli.data.registry import SOURCES, DatasetSpec, get_spec
 from gpcnoise_cli.data.split import Split, Table, check_request, hold_out, make_split
 from gpcnoise_cli.data.table import read_own_file
+from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
 
 
@@ -26,14 +27,15 @@ def load_split(
     source: str = "auto",
     path: str | None = None,
     target: str | None = None,
+    treatment: Treatment | None = None,
     test_fraction: float = 0.1,
     holdout: float = 0.0,
 ) -> Split:
     """Load split number `split` of the set `name`, scaled and shuffled by `protocol`.
 
     `source` forces where a set is read from; `auto` takes the archive's file and, for the four synthetic sets,
-    generates rows where it is absent. `path` and `target` belong to the set `file`, your own table. With `holdout`
-    that part of the training rows stands in place of the test rows, which are then not looked at.
+    generates rows where it is absent. `path`, `target` and `treatment` belong to the set `file`, your own table. With
+    `holdout` that part of the training rows stands in place of the test rows, which are then not looked at.
     """
     spec = get_spec(name)
     check_request(protocol, split, test_fraction)
@@ -45,7 +47,7 @@ def load_split(
     if spec.kind == "airline":
         load = load_airline if spec.name == "airline" else load_nycflights
         return hold_out(load(spec, protocol=protocol, split=split), holdout)
-    table = _read(spec, protocol, source, path, target)
+    table = _read(spec, protocol, source, path, target, treatment)
     result = make_split(name, table, protocol=protocol, split=split, test_fraction=test_fraction)
     if spec.kind == "file":
         _check_classes_in_training(result)
@@ -62,13 +64,15 @@ def _check_source(spec: DatasetSpec, source: str) -> None:
         raise UsageError(f"{spec.name!r} has no source {source!r}; it has: {', '.join(sorted(possible))}.")
 
 
-def _read(spec: DatasetSpec, protocol: str, source: str, path: str | None, target: str | None) -> Table:
+def _read(
+    spec: DatasetSpec, protocol: str, source: str, path: str | None, target: str | None, treatment: Treatment | None
+) -> Table:
     if spec.kind == "file":
         if path is None or target is None:
             raise UsageError(
                 "dataset 'file' needs a file and the name of its target column (--data FILE --target COL)."
             )
-        return read_own_file(path, target)
+        return read_own_file(path, target, treatment)
     if spec.name == "banana":
         return read_banana(spec)
     row_number = protocol == "paper" and spec.kind == "uci"
@@ -84,7 +88,7 @@ def read_banana(spec: DatasetSpec) -> Table:
     if not is_present(spec):
         raise absent(spec)
     table = read_own_file(data_dir() / spec.files[0], "label")
-    return replace(table, source="csv", encoder=None)
+    return replace(table, source="csv", encoder=None, findings=(), notes=())
 
 
 def _check_classes_in_training(result: Split) -> None:

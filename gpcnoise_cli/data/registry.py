@@ -14,6 +14,9 @@ from gpcnoise_cli.errors import unknown_choice
 ARCHIVE_URL = "http://persoal.citius.usc.es/manuel.fernandez.delgado/papers/jmlr/data.tar.gz"
 PROTOCOLS = ("clean", "paper")
 SOURCES = ("auto", "archive", "generated", "bayesian_benchmarks")
+# Of one's own table: what a column may be said to be, and what becomes of missing values.
+TREATMENTS = ("number", "category", "date", "ignore")
+MISSING_POLICIES = ("impute", "refuse")
 
 ARCHIVE_CITATION = (
     "M. Fernández-Delgado, E. Cernadas, S. Barro, D. Amorim (2014): Do we need hundreds of classifiers to solve real "
@@ -159,7 +162,7 @@ _OTHERS = (
         n=None,
         d=None,
         num_classes=None,
-        source="your own CSV, TSV or Parquet file",
+        source="your own table: CSV, TSV, JSON lines, Parquet, Feather or Excel",
         licence="the user's",
         citation="the user's",
         how_to_get="gpcnoise train --data FILE --target COLUMN",

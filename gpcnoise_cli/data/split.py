@@ -7,6 +7,7 @@ split k holds the same rows under either. They differ in the scaling: `paper` st
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from gpcnoise_cli.data.registry import PROTOCOLS
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
 
 if TYPE_CHECKING:
+    from gpcnoise_cli.data.column_kinds import Finding
     from gpcnoise_cli.data.encoder import TableEncoder
 
 ClassName = str | int | float | bool
@@ -56,6 +58,8 @@ class Split:
     feature_names: tuple[str, ...]
     scaler: Scaler
     encoder: TableEncoder | None = None
+    findings: tuple[Finding, ...] = ()  # of one's own table: what its columns turned out to be
+    notes: tuple[str, ...] = ()  # and what is to be said about it
 
     @property
     def n_train(self) -> int:
@@ -84,6 +88,8 @@ class Table:
     feature_names: tuple[str, ...]
     source: str
     encoder: TableEncoder | None = None
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def check_request(protocol: str, split: int, test_fraction: float) -> None:
@@ -106,26 +112,27 @@ def shuffled_rows(n: int, split: int) -> NDArray[np.int64]:
     return rows
 
 
-def fit_paper_scaler(X: NDArray[np.float64]) -> Scaler:
+def fit_paper_scaler(X: NDArray[np.float64], names: Sequence[str] = ()) -> Scaler:
     """The paper's scaling; the operations and their order are those of bayesian_benchmarks, to the last bit."""
     with np.errstate(over="ignore", invalid="ignore"):
         scaler = Scaler(np.average(X, 0), 1e-6 + np.std(X, 0))
-    return _finite(scaler)
+    return _finite(scaler, names)
 
 
-def fit_clean_scaler(X: NDArray[np.float64]) -> Scaler:
+def fit_clean_scaler(X: NDArray[np.float64], names: Sequence[str] = ()) -> Scaler:
     """Mean and std of the training rows; a constant column keeps scale 1, so it becomes zero and not NaN."""
     with np.errstate(over="ignore", invalid="ignore"):
         mean, std, constant = np.mean(X, axis=0), np.std(X, axis=0), np.ptp(X, axis=0) == 0.0
     # Rounding may move the mean of a constant column off its value: take the value itself.
-    return _finite(Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std)))
+    return _finite(Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std)), names)
 
 
-def _finite(scaler: Scaler) -> Scaler:
+def _finite(scaler: Scaler, names: Sequence[str]) -> Scaler:
     bad = ~(np.isfinite(scaler.mean) & np.isfinite(scaler.scale))
     if bad.any():
         column = int(np.flatnonzero(bad)[0])
-        raise GpcnoiseError(f"feature {column + 1} holds values too large to standardise; rescale it first.")
+        which = f"column {names[column]!r}" if len(names) else f"feature {column + 1}"
+        raise GpcnoiseError(f"{which} holds values too large to standardise; rescale it first.")
     return scaler
 
 
@@ -138,7 +145,12 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
     if n_train < 1:
         raise UsageError(f"test fraction {test_fraction} leaves none of the {len(X)} rows for training.")
     train, test = rows[:n_train], rows[n_train:]
-    scaler = fit_paper_scaler(X) if protocol == "paper" else fit_clean_scaler(X[train])
+    encoder = table.encoder
+    if encoder is not None:  # numbers that are missing are filled from the rows that the scaling is taken from
+        encoder = encoder.with_medians(X if protocol == "paper" else X[train])
+        X = encoder.filled(X)
+    fit = fit_paper_scaler if protocol == "paper" else fit_clean_scaler
+    scaler = fit(X if protocol == "paper" else X[train], table.feature_names)
     return Split(
         dataset=dataset,
         protocol=protocol,
@@ -151,7 +163,9 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
         class_names=table.class_names,
         feature_names=table.feature_names,
         scaler=scaler,
-        encoder=table.encoder,
+        encoder=encoder,
+        findings=table.findings,
+        notes=table.notes,
     )
 
 

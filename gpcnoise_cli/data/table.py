@@ -1,149 +1,215 @@
 """Your own data set: what each column is, which classes there are, and how later files are read the same way.
 
-`read_own_file` reads a file for training; `read_features` (or `read_feature_blocks`, for files of any length) and
-`read_labelled` read new files for predict and evaluate through the `TableEncoder` that was recorded then.
+`read_own_file` reads a file for training, in two passes: `TableFitter` looks at every block, then every block is
+encoded. `read_feature_blocks` and `read_labelled` read new files for predict and evaluate through the `TableEncoder`
+that was recorded then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.data.encoder import Column, TableEncoder, check_complete, junk_error, parse_numbers, plain
+from gpcnoise_cli.data.audit import audit_column
+from gpcnoise_cli.data.cells import Cells
+from gpcnoise_cli.data.column_kinds import ColumnObserver, Finding
+from gpcnoise_cli.data.encoder import TableEncoder, Tally
+from gpcnoise_cli.data.labels import named_classes, present_labels
 from gpcnoise_cli.data.split import ClassName, Table
-from gpcnoise_cli.data.table_file import naming, read_blocks, read_table
+from gpcnoise_cli.data.table_file import BLOCK_ROWS, TableFile, open_table
+from gpcnoise_cli.data.treatment import KEEP, Treatment, unknown_column
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, nearest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = [
-    "TableEncoder",
-    "fit_encoder",
-    "read_feature_blocks",
-    "read_features",
-    "read_labelled",
-    "read_own_file",
-    "read_table",
-]
+
+@dataclass(frozen=True)
+class FittedTable:
+    """What a table turned out to be."""
+
+    encoder: TableEncoder
+    findings: tuple[Finding, ...]
+    labelled: int
+    """Rows that have a class; the others are left out."""
+    notes: tuple[str, ...]
 
 
-def fit_encoder(frame: pd.DataFrame, target: str) -> TableEncoder:
-    """Decide what each column of `frame` is; `target` holds the classes, all other columns are features."""
-    if target not in frame.columns:
-        names = [str(name) for name in frame.columns]
-        close = nearest(target, names)
-        hint = f"did you mean {' or '.join(repr(name) for name in close)}? " if close else ""
-        shown = ", ".join(names[:20]) + (", …" if len(names) > 20 else "")
-        raise UsageError(f"there is no target column {target!r}; {hint}the file has: {shown}.")
-    check_complete(frame[[target]])
-    class_names = _classes(frame[target])
-    features = frame.drop(columns=target)
-    if features.shape[1] == 0:
-        raise GpcnoiseError(f"there is no column besides the target {target!r}; features are needed.")
-    check_complete(features)
-    return TableEncoder(tuple(_column(features[name]) for name in features.columns), target, class_names)
+class TableFitter:
+    """Fits an encoder block by block: `observe` each block, of one file or of several, then `finish`."""
+
+    def __init__(self, target: str, treatment: Treatment | None = None, *, typed: bool = True) -> None:
+        self.target, self.treatment, self.typed = target, treatment or Treatment(), typed
+        self.columns: dict[str, ColumnObserver] = {}
+        self.classes: Counter[ClassName] = Counter()
+        self.rows = 0
+
+    def observe(self, frame: pd.DataFrame) -> None:
+        """Rows without a class count for nothing."""
+        header = [str(name) for name in frame.columns]
+        if not self.columns:
+            self._begin(header)
+        absent = [name for name in (self.target, *self.columns) if name not in header]
+        if absent:
+            raise GpcnoiseError(f"column {absent[0]!r} is not in every part of the table.")
+        has_class, labels = present_labels(frame[self.target], self.treatment.markers)
+        self.classes.update(labels)
+        rows = self.rows + np.flatnonzero(has_class)
+        for name, observer in self.columns.items():
+            observer.observe(Cells.of(frame.loc[has_class, name], self.treatment.markers), rows)
+        self.rows += len(frame)
+
+    def _begin(self, header: Sequence[str]) -> None:
+        if self.target not in header:
+            close = nearest(self.target, header)
+            hint = f"did you mean {' or '.join(repr(name) for name in close)}? " if close else ""
+            listed = ", ".join(header[:20]) + (", …" if len(header) > 20 else "")
+            raise UsageError(f"there is no target column {self.target!r}; {hint}the file has: {listed}.")
+        roles = self.treatment.roles(header, self.target)
+        self.columns = {name: ColumnObserver(name, roles.get(name)) for name in header if name != self.target}
+        if not self.columns:
+            raise GpcnoiseError(f"there is no column besides the target {self.target!r}; features are needed.")
+
+    def finish(self) -> FittedTable:
+        labelled = self.classes.total()
+        class_names = named_classes(self.classes, self.target, typed=self.typed)
+        findings = tuple(observer.finish(self.treatment.missing) for observer in self.columns.values())
+        columns = tuple(finding.column for finding in findings if finding.column is not None)
+        if not columns:
+            reasons = "; ".join(f"{finding.name}: {finding.used}" for finding in findings[:5])
+            raise GpcnoiseError(f"no column is left to learn from ({reasons}).")
+        kept = tuple(name for name, observer in self.columns.items() if observer.role == KEEP)
+        encoder = TableEncoder(columns, self.target, class_names, self.treatment.markers, kept)
+        return FittedTable(encoder, findings, labelled, tuple(self._notes(findings, self.rows - labelled)))
+
+    def _notes(self, findings: Sequence[Finding], unlabelled: int) -> Iterator[str]:
+        if unlabelled:
+            yield f"{_rows(unlabelled)} without a class in column {self.target!r} left out."
+        for finding in findings:
+            if finding.column is None and finding.kind not in ("ignored", "kept"):
+                yield f"column {finding.name!r} is left out: {finding.why}."
+            yield from finding.notes
+        filled = [finding.name for finding in findings if finding.column is not None and finding.missing]
+        if filled and self.treatment.missing == "impute":
+            names = ", ".join(repr(name) for name in filled[:5]) + (", …" if len(filled) > 5 else "")
+            yield f"missing values in {names} are filled (--missing refuse refuses them)."
 
 
-def _classes(labels: pd.Series[Any]) -> tuple[ClassName, ...]:
-    """The distinct labels with their own type, sorted; each needs two rows, one to learn from and one to test."""
-    counts = labels.value_counts()
-    counted = {plain(name): int(count) for name, count in counts.items() if count > 0}
-    if len(counted) < 2:
-        raise GpcnoiseError(
-            f"target column {labels.name!r} holds a single class, {next(iter(counted))!r}; two are needed."
-        )
-    single = [name for name, count in counted.items() if count == 1]
-    if single:
-        others = f" (and {len(single) - 1} more classes too)" if len(single) > 1 else ""
-        numeric = labels.dtype.kind == "f" and len(single) > 1
-        hint = (
-            "is it a number to be predicted rather than a class?" if numeric else "add rows or merge it with another."
-        )
-        raise GpcnoiseError(f"class {single[0]!r} of target column {labels.name!r} has a single row{others}; {hint}")
-    one_type = len({isinstance(name, str) for name in counted}) == 1
-    return tuple(sorted(counted) if one_type else sorted(counted, key=str))
+def _rows(count: int) -> str:
+    return f"{count:,} row{'s' if count != 1 else ''}"
 
 
-def _column(values: pd.Series[Any]) -> Column:
-    """The kind of a feature column that has no missing value."""
-    name, kind = str(values.name), values.dtype.kind
-    if kind == "b":
-        return Column(name, "boolean")
-    if kind in "iuf":
-        return Column(name, "numeric")
-    if kind in "mMc":
-        raise GpcnoiseError(f"column {name!r} holds {values.dtype} values; turn it into plain numbers first.")
-    text = values.astype(str)
-    if values.dtype.name != "category":
-        if text.str.lower().isin(["true", "false"]).all():
-            return Column(name, "boolean")
-        bad = np.isnan(parse_numbers(text))
-        if not bad.any():
-            return Column(name, "numeric")
-        # Mostly numbers with some text is a spoilt numeric column; so is half of them where hardly a value repeats.
-        if bad.mean() < 0.1 or (bad.mean() <= 0.5 and text.nunique() > len(text) / 2):
-            raise junk_error(values, bad)
-    levels = sorted(text.unique())
-    if len(levels) == len(text) or len(levels) > max(20, len(text) / 2):
-        raise GpcnoiseError(
-            f"column {name!r} has {len(levels)} different texts in {len(text)} rows, like an identifier; "
-            "remove it from the file."
-        )
-    return Column(name, "categorical", tuple(levels))
+def fit_encoder(frame: pd.DataFrame, target: str, treatment: Treatment | None = None) -> TableEncoder:
+    """The encoder of a data frame; `target` holds the classes."""
+    fitter = TableFitter(target, treatment)
+    fitter.observe(frame)
+    return fitter.finish().encoder
 
 
-def read_own_file(path: str | Path, target: str) -> Table:
-    """A whole file for training."""
-    path = Path(path)
-    frame = read_table(path)
-    with naming(path):
-        encoder = fit_encoder(frame, target)
-        X, y = encoder.encode(frame), encoder.encode_labels(frame[target])
-    return Table(X, y, encoder.class_names, encoder.feature_names, source="file", encoder=encoder)
+def fitter_of(file: TableFile, target: str, treatment: Treatment) -> TableFitter:
+    """The first pass: every block of the file observed."""
+    fitter = TableFitter(target, treatment, typed=file.typed)
+    for frame in file.blocks():
+        fitter.observe(frame)
+    return fitter
+
+
+def read_own_file(path: str | Path, target: str, treatment: Treatment | None = None) -> Table:
+    """A whole file for training; numbers that are missing are NaN, for the split to fill."""
+    treatment = treatment or Treatment()
+    with open_table(path, treatment.sep, treatment.encoding) as file, file.naming():
+        fitted = fitter_of(file, target, treatment).finish()
+        encoder = fitted.encoder
+        X = np.empty((fitted.labelled, len(encoder.feature_names)))
+        y = np.empty(fitted.labelled, dtype=np.int64)
+        place = 0
+        for frame, classes, rows in labelled_blocks(file, encoder):
+            block = slice(place, place + len(frame))
+            X[block], y[block] = encoder.encode(frame, rows=rows, fill=False), classes
+            place = block.stop
+        notes = (*file.notes(), *fitted.notes, *_leaks(fitted, X, y))
+    return Table(
+        X, y, encoder.class_names, encoder.feature_names, source="file", encoder=encoder,
+        findings=fitted.findings, notes=notes,
+    )  # fmt: skip
+
+
+def _leaks(fitted: FittedTable, X: NDArray[np.float64], y: NDArray[np.int64]) -> Iterator[str]:
+    """A warning for each column that looks like a row number, is used all the same, and tells the class."""
+    features = fitted.encoder.feature_names
+    for finding in fitted.findings:
+        if finding.column is None or not finding.identifier or finding.column.kind != "numeric":
+            continue
+        numbers = X[:, features.index(finding.name)]
+        known = ~np.isnan(numbers)
+        audit = audit_column(finding.name, "file", numbers[known], y[known], len(fitted.encoder.class_names))
+        if audit.verdict != "none":
+            yield (
+                f"warning: column {finding.name!r} looks like a row number and tells the class: alone it is right in "
+                f"{audit.vote:.1f}% of rows (the largest class: {audit.majority:.1f}%), so the scores say little about "
+                "new rows."
+            )
+
+
+def read_feature_blocks(
+    path: str | Path,
+    encoder: TableEncoder,
+    rows: int,
+    treatment: Treatment | None = None,
+    tally: Tally | None = None,
+) -> Iterator[tuple[NDArray[np.float64], pd.DataFrame]]:
+    """The features of a new file block by block, at most `rows` rows each, with the columns to keep as they are."""
+    treatment = treatment or Treatment()
+    with open_table(path, treatment.sep, treatment.encoding) as file, file.naming():
+        place = 0
+        for frame in file.blocks(rows):
+            header = list(frame.columns)
+            for name in treatment.keep:
+                if name not in header:
+                    raise unknown_column(name, header)
+            kept = [name for name in dict.fromkeys((*encoder.kept, *treatment.keep)) if name in header]
+            yield encoder.encode(frame, rows=place + np.arange(len(frame)), tally=tally), frame[kept]
+            place += len(frame)
 
 
 def read_features(path: str | Path, encoder: TableEncoder) -> NDArray[np.float64]:
-    """The features of a new file, before scaling; columns may stand in any order."""
-    path = Path(path)
-    frame = _read_known(path, encoder)
-    with naming(path):
-        return encoder.encode(frame)
+    """The features of a whole new file, before scaling; columns may stand in any order."""
+    return np.vstack([X for X, _ in read_feature_blocks(path, encoder, BLOCK_ROWS)])
 
 
-def read_feature_blocks(path: str | Path, encoder: TableEncoder, rows: int) -> Iterator[NDArray[np.float64]]:
-    """The same features block by block, at most `rows` rows each, so that a file may be larger than memory."""
-    for frame in read_blocks(path, _text_columns(encoder), rows):
-        try:
-            X = encoder.encode(frame)
-        except GpcnoiseError:
-            read_features(path, encoder)  # raises it for the whole file: row, line and count are then right
-            raise
-        yield X
+def read_labelled(
+    path: str | Path, encoder: TableEncoder, treatment: Treatment | None = None, tally: Tally | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Features and class numbers of a new file that has the target column too; rows without a class are left out."""
+    treatment, features, labels = treatment or Treatment(), [], []
+    with open_table(path, treatment.sep, treatment.encoding) as file, file.naming():
+        for frame, classes, rows in labelled_blocks(file, encoder, tally):
+            features.append(encoder.encode(frame, rows=rows, tally=tally))
+            labels.append(classes)
+        y = np.concatenate(labels)
+        if not len(y):
+            raise GpcnoiseError(f"no row has a class in column {encoder.target!r}; labelled rows are needed.")
+    return np.vstack(features), y
 
 
-def read_labelled(path: str | Path, encoder: TableEncoder) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Features and class numbers of a new file that has the target column too."""
-    path = Path(path)
-    frame = _read_known(path, encoder)
-    with naming(path):
+def labelled_blocks(
+    file: TableFile, encoder: TableEncoder, tally: Tally | None = None
+) -> Iterator[tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]]:
+    """The rows that have a class, the numbers of their classes, and their numbers in the table."""
+    place = 0
+    for frame in file.blocks():
         if encoder.target not in frame.columns:
             raise GpcnoiseError(f"missing target column {encoder.target!r}; it holds the true classes.")
-        check_complete(frame[[encoder.target]])
-        return encoder.encode(frame), encoder.encode_labels(frame[encoder.target])
-
-
-def _read_known(path: Path, encoder: TableEncoder) -> pd.DataFrame:
-    return read_table(path, text_columns=_text_columns(encoder))
-
-
-def _text_columns(encoder: TableEncoder) -> list[str]:
-    """Levels and text labels are kept as written: a file with only '01' in it must not come back as the number 1."""
-    text = [column.name for column in encoder.columns if column.kind == "categorical"]
-    if all(isinstance(name, str) for name in encoder.class_names):
-        text.append(encoder.target)
-    return text
+        rows = place + np.arange(len(frame))
+        y = encoder.encode_labels(frame[encoder.target], rows)
+        known = y >= 0
+        if tally is not None:
+            tally.unlabelled += len(y) - int(known.sum())
+        yield frame[known], y[known], rows[known]
+        place += len(frame)

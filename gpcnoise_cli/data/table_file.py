@@ -1,208 +1,199 @@
-"""Opening your own table: CSV, TSV (plain or gzipped) and Parquet into a pandas frame, or one sentence why not.
+"""Opening your own table: what kind of file it is, told by its content, and its rows block by block.
 
-pandas forgives much that would silently change the data: it renames a repeated column, takes the first column for an
-index when rows are longer than the header, and turns short rows into missing values. Here each of these is an error.
+The name is only a hint, because data managed by DVC or git-annex are links to names without a suffix. Standard input
+(`-`) and pipes are first copied to a temporary file, for a table is read twice.
 """
 
 from __future__ import annotations
 
-import csv
+import bz2
 import gzip
-import warnings
-from collections.abc import Iterable, Iterator
+import lzma
+import shutil
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
-from gpcnoise_cli.data.encoder import CellError
+from gpcnoise_cli.data.cell import CellError
+from gpcnoise_cli.data.text_table import TextTable
+from gpcnoise_cli.data.typed_table import excel_blocks, feather_blocks, json_blocks, parquet_blocks
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pandas.io.parsers import TextFileReader
 
-SEPARATORS = {".csv": ",", ".tsv": "\t"}
-SUPPORTED = ".csv, .tsv (also .csv.gz, .tsv.gz) and .parquet"
-
-
-def file_kind(path: Path) -> str:
-    """The extension that decides how `path` is read: .csv, .tsv or .parquet."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    gzipped_other = suffixes[-1:] == [".gz"] and kind not in SEPARATORS
-    if kind not in (*SEPARATORS, ".parquet") or gzipped_other:
-        raise UsageError(f"cannot tell how to read {path.name!r}; supported are {SUPPORTED}.")
-    return kind
-
-
-def open_text(path: Path) -> TextIO:
-    """The text of a CSV or TSV file; a byte-order mark at its start is not data."""
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+STDIN = "-"
+# Rows that are held at a time.
+BLOCK_ROWS = 16_384
+SUPPORTED = (
+    "CSV, TSV and other delimited text, JSON lines (all also compressed by gzip, bz2 or xz), Parquet, Feather, Excel"
+)
+_BINARY = {".parquet": "Parquet", ".feather": "Feather", ".arrow": "Feather", ".xlsx": "Excel", ".xlsm": "Excel"}
+_MAGIC = {b"PAR1": "Parquet", b"ARROW1": "Feather", b"PK\x03\x04": "Excel"}
+_TEXT = (".csv", ".tsv", ".tab", ".txt", ".dat", ".data", ".psv")
+_JSON = (".json", ".jsonl", ".ndjson")
+_COMPRESSED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
+_BROKEN = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 
 
-def check_file(path: Path) -> str:
-    """The kind of the table in `path`; an error if there is no such file or it is empty."""
-    kind = file_kind(path)
+@dataclass(frozen=True)
+class TableFile:
+    """A table that can be read, any number of times, until it is closed."""
+
+    name: str
+    kind: str  # text | json | Parquet | Feather | Excel
+    path: Path
+    open: Callable[[], IO[bytes]]
+    text: TextTable | None = None
+
+    @property
+    def typed(self) -> bool:
+        """Whether the file itself tells 1 from "1"."""
+        return self.text is None
+
+    def notes(self) -> list[str]:
+        """What was found out about the file that may surprise."""
+        if self.text is None or self.text.encoding in ("utf-8", "utf-8-sig"):
+            return []
+        return [f"read as {self.text.encoding} text; if letters look wrong, name another --encoding."]
+
+    def blocks(self, rows: int = BLOCK_ROWS) -> Iterator[pd.DataFrame]:
+        """The rows in order, at most `rows` at a time; an error if there is none."""
+        found = False
+        try:
+            for frame in self._frames(rows):
+                frame.columns = [str(name) for name in frame.columns]
+                _check_header(list(frame.columns))
+                if len(frame):
+                    found = True
+                    yield frame.reset_index(drop=True)
+        except _BROKEN as error:
+            raise GpcnoiseError(f"it cannot be unpacked ({error}); the file is cut short or damaged.") from error
+        except OSError as error:
+            raise GpcnoiseError(f"cannot be read ({error.strerror or error}).") from error
+        if not found:
+            raise GpcnoiseError("the file has a header but no rows.")
+
+    def _frames(self, rows: int) -> Iterator[pd.DataFrame]:
+        if self.text is not None:
+            return self.text.blocks(rows)
+        if self.kind == "json":
+            return json_blocks(self.open, rows)
+        readers = {"Parquet": parquet_blocks, "Feather": feather_blocks, "Excel": excel_blocks}
+        return readers[self.kind](self.path, rows)
+
+    @contextmanager
+    def naming(self) -> Iterator[None]:
+        """Add the file's name, and the line of a cell, to the errors raised inside."""
+        try:
+            yield
+        except CellError as error:
+            line = self.text.line_of(error.cell.row) if self.text is not None else None
+            raise GpcnoiseError(error.sentence(self.name, line)) from error
+        except UsageError:
+            raise
+        except GpcnoiseError as error:
+            raise GpcnoiseError(f"{self.name}: {error}") from error
+
+
+def check_file(path: str | Path) -> None:
+    """Refuse what is no file, before any work is done."""
+    path = Path(path)
+    if str(path) == STDIN:
+        if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
+            raise UsageError("--data - reads the table from standard input, where there is none; pipe one in.")
+        return
+    if path.is_symlink() and not path.exists():
+        raise UsageError(
+            f"{str(path)!r} is a link whose target is not here; get the data first (`dvc pull`, `git annex get`)."
+        )
     if not path.exists():
         raise UsageError(f"there is no file {str(path)!r}.")
     if path.is_dir():
         raise UsageError(f"{str(path)!r} is a folder, not a table.")
-    if path.stat().st_size == 0:
+    if path.is_file() and path.stat().st_size == 0:
         raise GpcnoiseError(f"{path.name}: the file is empty.")
-    return kind
-
-
-def read_table(path: str | Path, text_columns: Iterable[str] = ()) -> pd.DataFrame:
-    """The table in `path`; columns in `text_columns` are kept as written instead of being typed by their content."""
-    (frame,) = read_blocks(path, text_columns)
-    return frame
-
-
-def read_blocks(path: str | Path, text_columns: Iterable[str] = (), rows: int | None = None) -> Iterator[pd.DataFrame]:
-    """The same table in blocks of `rows` rows, each typed by its own content; in one block if `rows` is None."""
-    path = Path(path)
-    kind = check_file(path)
-    blocks = _parquet_blocks(path, rows) if kind == ".parquet" else _text_blocks(path, kind, text_columns, rows)
-    found = False
-    try:
-        for frame in blocks:
-            if not frame.empty:
-                found = True
-                yield frame
-    except OSError as error:
-        raise GpcnoiseError(f"{path.name}: cannot be read ({error.strerror or error}).") from error
-    if not found:
-        raise GpcnoiseError(f"{path.name}: the file has a header but no rows.")
-
-
-def _parquet_blocks(path: Path, rows: int | None) -> Iterator[pd.DataFrame]:
-    import pandas as pd
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        frames = (
-            iter([pd.read_parquet(path)])
-            if rows is None
-            else (batch.to_pandas() for batch in pq.ParquetFile(path).iter_batches(rows))
-        )
-        for frame in frames:
-            frame.columns = [str(name) for name in frame.columns]
-            _check_header(path, list(frame.columns))
-            yield frame.reset_index(drop=True)
-    except (pa.ArrowException, ValueError) as error:
-        raise GpcnoiseError(f"{path.name}: not a readable Parquet file ({_first_line(error)}).") from error
-
-
-def _text_blocks(path: Path, kind: str, text_columns: Iterable[str], rows: int | None) -> Iterator[pd.DataFrame]:
-    import pandas as pd
-
-    separator = SEPARATORS[kind]
-    try:
-        header = _read_header(path, separator)
-        with (
-            open_text(path) as text,
-            pd.read_csv(
-                text,
-                sep=separator,
-                header=0,
-                names=header,
-                index_col=False,
-                skipinitialspace=True,
-                low_memory=False,
-                dtype={name: "str" for name in text_columns if name in header},
-                float_precision="round_trip",
-                iterator=True,
-            ) as reader,
-        ):
-            first = True
-            while (frame := _next_block(reader, rows)) is not None:
-                yield _drop_row_names(path, frame, first)
-                first = False
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
-        raise GpcnoiseError(f"{path.name}: not a readable UTF-8 text file ({_first_line(error)}).") from error
-    except pd.errors.EmptyDataError as error:
-        raise GpcnoiseError(f"{path.name}: the file is empty.") from error
-    except (pd.errors.ParserError, pd.errors.ParserWarning) as error:
-        raise GpcnoiseError(f"{path.name}: not a regular table ({_first_line(error)}).") from error
-
-
-def _read_header(path: Path, separator: str) -> list[str]:
-    with open_text(path) as text:
-        header = next((row for row in csv.reader(text, delimiter=separator, skipinitialspace=True) if row), [])
-    header = [name.strip() for name in header]
-    if not header:
-        raise GpcnoiseError(f"{path.name}: the file is empty.")
-    other = next((mark for mark in (";", "\t", ",") if len(header) == 1 and mark in header[0]), None)
-    if other is not None:
-        raise GpcnoiseError(f"{path.name}: columns look separated by {other!r}; save the file with {separator!r}.")
-    _check_header(path, header)
-    return header
-
-
-def _next_block(reader: TextFileReader, rows: int | None) -> pd.DataFrame | None:
-    import pandas as pd
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            return reader.read(rows)
-        except StopIteration:
-            return None
-
-
-def _drop_row_names(path: Path, frame: pd.DataFrame, first_block: bool) -> pd.DataFrame:
-    """Drop a nameless first column that counts the rows, as R and pandas write it: a row number is not a feature."""
-    if frame.columns[0] != "" or frame.empty:
-        return frame
-    numbers = frame.iloc[:, 0].to_numpy()
-    counts = numbers.dtype.kind in "iu" and (np.diff(numbers) == 1).all()
-    if counts and (numbers[0] in (0, 1) or not first_block):
-        return frame.iloc[:, 1:]
-    raise GpcnoiseError(f"{path.name}: the first column has no name; name it or remove it.")
-
-
-def _check_header(path: Path, header: list[str]) -> None:
-    twice = sorted({name for name in header if header.count(name) > 1})
-    if twice and twice != [""]:
-        raise GpcnoiseError(f"{path.name}: column {max(twice)!r} appears twice; rename one.")
-    nameless = [position for position, name in enumerate(header, start=1) if name == "" and position > 1]
-    if nameless:
-        raise GpcnoiseError(f"{path.name}: column {nameless[0]} has no name; name it or remove it.")
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
-
-
-def line_of(path: Path, row: int) -> int | None:
-    """The line of the file on which 0-based data row `row` starts; None for Parquet, which has no lines."""
-    if file_kind(path) == ".parquet":
-        return None
-    with open_text(path) as text:
-        reader = csv.reader(text, delimiter=SEPARATORS[file_kind(path)])
-        position, start = -1, 1  # the header is record −1; a record may span lines, a blank line is none
-        for record in reader:
-            if record:
-                if position == row:
-                    return start
-                position += 1
-            start = reader.line_num + 1
-    return None
 
 
 @contextmanager
-def naming(path: Path) -> Iterator[None]:
-    """Add the file's name, and the line of a cell, to the errors raised inside."""
-    try:
-        yield
-    except CellError as error:
-        raise GpcnoiseError(error.sentence(path.name, line_of(path, error.cell.row))) from error
-    except UsageError:
-        raise
-    except GpcnoiseError as error:
-        raise GpcnoiseError(f"{path.name}: {error}") from error
+def open_table(path: str | Path, separator: str | None = None, encoding: str | None = None) -> Iterator[TableFile]:
+    """The table in `path`; what is not given of separator and encoding is found."""
+    check_file(path)
+    name = "standard input" if str(path) == STDIN else Path(path).name
+    with _regular(Path(path), name) as regular:
+        try:
+            file = _recognised(name, regular, separator, encoding)
+        except UsageError:
+            raise
+        except GpcnoiseError as error:
+            raise GpcnoiseError(f"{name}: {error}") from error
+        except _BROKEN as error:
+            raise GpcnoiseError(f"{name}: it cannot be unpacked ({error}); it is cut short or damaged.") from error
+        except OSError as error:
+            raise GpcnoiseError(f"{name}: cannot be read ({error.strerror or error}).") from error
+        yield file
+
+
+@contextmanager
+def _regular(path: Path, name: str) -> Iterator[Path]:
+    """`path` itself, or a temporary copy of what can be read only once."""
+    if str(path) != STDIN and stat.S_ISREG(path.stat().st_mode):
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(prefix="gpcnoise-", suffix="".join(path.suffixes)) as copy:
+        try:
+            if str(path) == STDIN:
+                shutil.copyfileobj(sys.stdin.buffer, copy)
+            else:
+                with path.open("rb") as stream:
+                    shutil.copyfileobj(stream, copy)
+            copy.flush()
+        except OSError as error:
+            raise GpcnoiseError(f"{name}: cannot be read ({error.strerror or error}).") from error
+        yield Path(copy.name)
+
+
+def _recognised(name: str, path: Path, separator: str | None, encoding: str | None) -> TableFile:
+    opened, packed = _opener(path)
+    with opened() as stream:
+        head = stream.read(1 << 12)
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
+    suffix = next((one for one in reversed(suffixes) if one not in (".gz", ".bz2", ".xz")), "")
+    if not head.strip():
+        raise GpcnoiseError("the file is empty.")
+    kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+    expected = _BINARY.get(suffix)
+    if suffix == ".zip" or head.startswith(b"\xd0\xcf\x11\xe0") or (packed and kind is not None):
+        raise GpcnoiseError(f"this kind of file is not read; unpack it, or save it as CSV. Supported: {SUPPORTED}.")
+    if kind is None and expected is not None:
+        raise GpcnoiseError(f"not a readable {expected} file (its first bytes are those of another kind).")
+    if kind is not None:
+        return TableFile(name, kind, path, opened)
+    begins = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:2]
+    if suffix in _JSON or (suffix not in _TEXT and (begins[:1] == b"{" or begins in (b"[{", b"[\n", b"[\r", b"[ "))):
+        return TableFile(name, "json", path, opened)
+    usual = {".tsv": "\t", ".tab": "\t", ".psv": "|"}.get(suffix, ",")
+    return TableFile(name, "text", path, opened, TextTable.found(opened, usual, separator, encoding))
+
+
+def _opener(path: Path) -> tuple[Callable[[], IO[bytes]], bool]:
+    """What opens the file, unpacking it on the way, and whether it does."""
+    with path.open("rb") as stream:
+        head = stream.read(8)
+    unpack = next((opener for magic, opener in _COMPRESSED.items() if head.startswith(magic)), None)
+    return (lambda: unpack(path, "rb"), True) if unpack is not None else (lambda: path.open("rb"), False)
+
+
+def _check_header(header: list[str]) -> None:
+    twice = sorted({name for name in header if name and header.count(name) > 1})
+    if twice:
+        raise GpcnoiseError(f"column {twice[-1]!r} appears twice; rename one.")
+    nameless = [position for position, name in enumerate(header, start=1) if not name]
+    if nameless:
+        raise GpcnoiseError(f"column {nameless[0]} has no name; name it or remove it.")

@@ -29,7 +29,6 @@ from gpcnoise_cli.estimator.settings import (
     settings,
 )
 from gpcnoise_cli.evaluation.metrics import clip_probabilities
-from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
     from gpcnoise_cli.data.encoder import TableEncoder
@@ -47,11 +46,11 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     likelihood : {"softmax", "step", "probit", "logit"}, default="softmax"
         Or one of other authors: "augmented", "probit_quadrature", "logit_quadrature", "softmax_sampled", "dirichlet".
     kernel : {"rbf", "matern32", "matern52", "matern52+rbf"}, default="rbf"
-    method : {"svgp", "selu"}, default="svgp"
+    method : {"svgp", "ep", "selu"}, default="svgp"
         What is trained: the sparse variational GP, or another method of the registry, which takes of the parameters
         here what concerns it; its own settings are overrides such as `"method.settings.layers=3"`.
-    ard : bool, default=False
-        One lengthscale per feature instead of one.
+    ard : bool, optional
+        One lengthscale per feature (both presets), or one.
     inducing : int or "auto", default="auto"
         Number of inducing points, never more than there are different rows; "auto" is 50 + n/6, at most 300.
     batch_size : int or "auto", default="auto"
@@ -96,7 +95,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
     closed-form δ would all have to follow the weights, and none of the models here was studied that way.
     """
 
-    _encoder: TableEncoder | None = None  # of a loaded run whose table had other columns than numbers
+    _encoder: TableEncoder | None = None  # of a loaded run whose table was more than complete columns of numbers
 
     def __init__(
         self,
@@ -104,7 +103,7 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         kernel: str = "rbf",
         *,
         method: str = "svgp",
-        ard: bool = False,
+        ard: bool | None = None,
         inducing: int | str = AUTO,
         batch_size: int | str = AUTO,
         iterations: int | None = None,
@@ -189,20 +188,20 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         """
         rows = self._rows(X)
         rows = self._fitted.scaler.transform(rows)
-        classifier = self._fitted.classifier
-        if not hasattr(classifier, "latent"):
+        latent = getattr(self._fitted.predictor, "latent", None)
+        if latent is None:
             raise AttributeError(f"method {self._fitted.config.method.name!r} has no latent functions.")
-        parts = list(classifier.latent(rows))
+        parts = list(latent(rows))
         return np.concatenate([mu for mu, _ in parts]), np.concatenate([nu for _, nu in parts])
 
     @classmethod
     def from_run(cls, run_dir: str | Path) -> GPCNoiseClassifier:
         """The model that `gpcnoise train` (or `save_run`) left in a run folder, fitted.
 
-        Where the run's table had columns of text or of true and false, the estimator takes a data frame with those
-        columns, or the numbers that they were turned into (`feature_names_in_`). The classes keep the order of the run.
+        Of a run on a table of one's own the estimator takes a data frame with the columns of that table, which it reads
+        as `gpcnoise predict` does, or the numbers that they were turned into (`feature_names_in_`). The classes keep
+        the order of the run.
         """
-        load_tensorflow()
         from gpcnoise_cli.methods.trained_model import TrainedModel
 
         loaded = TrainedModel.load(Path(run_dir))
@@ -215,10 +214,10 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         estimator.n_features_in_ = fitted.d
         estimator.feature_names_in_ = np.asarray(encoder.feature_names, dtype=object)
         estimator._fitted = fitted
-        if any(column.kind != "numeric" for column in encoder.columns):
+        if any(column.kind != "numeric" or column.missing == "impute" for column in encoder.columns):
             estimator._encoder = encoder
         estimator.n_inducing_ = fitted.config.inducing
-        estimator.delta_ = loaded.classifier.facts().get("delta")
+        estimator.delta_ = loaded.predictor.facts().get("delta")
         return estimator
 
     def save_run(self, run_dir: str | Path) -> Path:
@@ -227,7 +226,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         Its columns are `feature_names_in_` (x0, x1, … without names), its target column is `class`.
         """
         check_is_fitted(self)
-        from gpcnoise_cli.data.encoder import Column, TableEncoder, plain
+        from gpcnoise_cli.data.cell import plain
+        from gpcnoise_cli.data.encoder import Column, TableEncoder
         from gpcnoise_cli.runs.run_folder import RunFolder
 
         names = feature_columns(getattr(self, "feature_names_in_", None), self.n_features_in_)

@@ -210,7 +210,7 @@ def softmax_curve(classes: int, points: int, seed: int = 0) -> LooseCurve:
     import tensorflow as tf
 
     from gpcnoise_cli.likelihoods.registry import build_likelihood
-    from gpcnoise_cli.likelihoods.softmax import normal_draws
+    from gpcnoise_cli.predictor.nodes import normal_draws
 
     rng = np.random.default_rng(seed)
     mu = rng.normal(0.0, np.sqrt(2.0), (points, classes))
@@ -240,8 +240,8 @@ def binary_curve(delta: float, points: int, seed: int = 0) -> LooseCurve:
     import tensorflow as tf
     from scipy.special import ndtr
 
-    from gpcnoise_cli.likelihoods.numerics import gauss_hermite
     from gpcnoise_cli.likelihoods.registry import build_likelihood
+    from gpcnoise_cli.predictor.nodes import gauss_hermite
 
     rng = np.random.default_rng(seed)
     mu = rng.normal(0.0, 2.0, points)

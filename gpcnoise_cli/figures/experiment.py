@@ -35,6 +35,8 @@ class Option:
     choices: Collection[str] = ()
     empty: tuple[str, str] | None = None
     """A flag that stands for no name at all, and its help."""
+    extends: bool = False
+    """Whether further names beside the default's only add to the figure, so that it is the full one all the same."""
 
 
 def number(default: int | None, help: str, *, short: str | None = None) -> Any:
@@ -43,12 +45,18 @@ def number(default: int | None, help: str, *, short: str | None = None) -> Any:
 
 
 def names(
-    default: Iterable[str], help: str, choices: Collection[str], what: str, *, empty: tuple[str, str] | None = None
+    default: Iterable[str],
+    help: str,
+    choices: Collection[str],
+    what: str,
+    *,
+    empty: tuple[str, str] | None = None,
+    extends: bool = False,
 ) -> Any:
     """A setting that lists some of the choices."""
     default = tuple(default)
     help = f"{help}, between commas. Default: {_text(default)}."
-    return field(default=default, metadata={_OPTION: Option(help, None, what, choices, empty)})
+    return field(default=default, metadata={_OPTION: Option(help, None, what, choices, empty, extends)})
 
 
 def datasets(default: Iterable[str], help: str, *, empty: tuple[str, str] | None = None) -> Any:
@@ -66,7 +74,13 @@ class Settings:
 
     def departures(self) -> dict[str, Any]:
         """The settings that are not the published ones."""
-        return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        changed = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
+        full = type(self)()
+        return {
+            name: value
+            for name, value in changed.items()
+            if not (self.options()[name].extends and set(value) >= set(getattr(full, name)))
+        }
 
     def note(self) -> str:
         """What is not as published, in words; empty for a full run."""

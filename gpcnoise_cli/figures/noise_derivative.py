@@ -55,7 +55,7 @@ def multiclass_terms(mu: Array, nu: Array, y: Labels, a: float) -> tuple[Array, 
     """The two terms of ∂S_i/∂a: the rivals' share, and that of the observed class's own density."""
     from scipy.special import log_ndtr
 
-    from gpcnoise_cli.likelihoods.numerics import gauss_hermite
+    from gpcnoise_cli.predictor.nodes import gauss_hermite
 
     nodes, weights = gauss_hermite(NODES)
     rows, total = np.arange(len(mu)), a + nu

@@ -16,11 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.config.quoting import Scalar, assign
+from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_text
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.workspace import Busy, Workspace
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.methods.registry import variant_of
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 
@@ -85,9 +87,11 @@ class Runs:
         from gpcnoise_cli.config.compose import compose
 
         config = compose([assign(key, value) for key, value in settings.items()])
-        spec = likelihood_spec(config.likelihood.name)
-        detail = f"{config.delta.mode} δ" if spec.has_delta else f"{config.likelihood.bound} bound"
-        label = f"{config.dataset.name}, {config.likelihood.name}, {detail}, {config.iterations} iterations"
+        what = variant_of(config)
+        if config.method.name == SVGP:
+            spec = likelihood_spec(config.likelihood.name)
+            what += f", {config.delta.mode} δ" if spec.has_delta else f", {config.likelihood.bound} bound"
+        label = f"{config.dataset.name}, {what}, {config.iterations} iterations"
         cell = Cell.of(label, config)
         path = self.workspace.scratch(cell)
         try:

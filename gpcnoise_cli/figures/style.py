@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, paper_likelihoods
+from gpcnoise_cli.methods.registry import variants
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +22,7 @@ BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILION, PURPLE, GREY, WHITE, GRID = "#0072B2", "#D55E00", "#CC79A7", "#7F7F7F", "#FFFFFF", "#DDDDDD"
 CYCLE = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK, GREY)
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-MARKERS = "osD^vPX*"
+MARKERS = "osD^vPX*<>hp"
 CLASS_COLOURS = (BLUE, ORANGE, GREEN)
 CLASS_MARKERS = "osD"
 
@@ -46,7 +47,9 @@ def look(index: int) -> Look:
     return Look(CYCLE[index % len(CYCLE)], LINES[index % len(LINES)], MARKERS[index % len(MARKERS)])
 
 
-METHOD_LOOKS = {name: look(index) for index, name in enumerate(LIKELIHOODS)}
+# The paper's own first, then the methods that it compares them with, so that none of these share a colour.
+_ORDER = dict.fromkeys([*paper_likelihoods(), *(name for name in variants() if name not in LIKELIHOODS), *variants()])
+METHOD_LOOKS = {name: look(index) for index, name in enumerate(_ORDER)}
 
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",
@@ -108,9 +111,9 @@ def in_thousands(axes: Axes) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}k" if value >= 1000 else f"{value:g}")
 
 
-def method_name(likelihood: str) -> str:
+def method_name(variant: str) -> str:
     """`GPC-I (step)`: the paper's name and ours."""
-    return f"{LIKELIHOODS[likelihood].label} ({likelihood})"
+    return f"{variants()[variant].label} ({variant})"
 
 
 def wrapped(text: str, width: int) -> str:

@@ -162,7 +162,7 @@ def _panel(run: Run) -> ToyPanel:
     from gpcnoise_cli.models.inducing import start_inducing_points
 
     config, scaler = trained.config, split.scaler
-    start = start_inducing_points(split.X_train, config.inducing, config.seed)
+    start = start_inducing_points(split.X_train, config.inducing, config.seed, config.inducing_start)
     end = np.asarray(model_of(trained).Z.numpy(), dtype=np.float64)
     X, y = _all_rows(split)
     low, high = X.min(axis=0), X.max(axis=0)

@@ -15,7 +15,7 @@ from typing import Any
 
 from gpcnoise_cli.config.compare import settings_of
 from gpcnoise_cli.config.compose import from_dict
-from gpcnoise_cli.config.schema import SVGP, TrainConfig
+from gpcnoise_cli.config.schema import TABLE_KEYS, TrainConfig
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.methods.registry import variant_of
 
@@ -48,12 +48,21 @@ class Cell:
         return f"{self.config.dataset.name} {variant_of(self.config)} split {self.config.split}"
 
 
+# Settings that are younger than the first results: at their defaults they are left out, so that digests stay.
+ADDED_LATER = (
+    "method.name",
+    "likelihood.alpha_epsilon",
+    "likelihood.squash",
+    "inducing_start",
+    *(f"dataset.{key}" for key in TABLE_KEYS),
+)
+
+
 def digest_of(config: TrainConfig) -> str:
-    settings = settings_of(config)
-    if config.method.name == SVGP:  # results were filed before there was another method
-        del settings["method.name"]
-    if config.likelihood.name != "dirichlet":  # no other reads it, and results were filed before it was there
-        del settings["likelihood.alpha_epsilon"]
+    settings, defaults = settings_of(config), settings_of(TrainConfig())
+    for key in ADDED_LATER:
+        if settings[key] == defaults[key]:
+            del settings[key]
     text = json.dumps(settings, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

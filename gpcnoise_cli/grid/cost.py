@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.data.registry import DATASETS
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.likelihoods.registry import num_latent_functions
+from gpcnoise_cli.methods.registry import METHODS, variant_of
 from gpcnoise_cli.runs.provenance import host
 
 # Importing TensorFlow, reading the data, k-means, scoring; where nothing was measured yet.
@@ -69,30 +70,35 @@ class Estimator:
 
     def learn(self, record: Mapping[str, Any]) -> None:
         try:
-            size = (record["inducing"], record["batch_size"], record["optimizer"], record["kernel"])
+            method = record.get("method") if record.get("method") in METHODS else SVGP  # of old, it was the label
+            optimizer = record.get("config", {}).get("optimizer", {}).get("name") or record["optimizer"]
+            size = (method, record["inducing"], record["batch_size"], optimizer, record["kernel"])
             latent = num_latent_functions(record["likelihood"], record["classes"])
             step_seconds = float(record["seconds_per_step"])
             steps = record.get("steps") or record["iterations"]
-            plan = (record["dataset"], record["likelihood"], record["iterations"], *size)
+            variant = record["likelihood"] if method == SVGP else method
+            plan = (record["dataset"], variant, record["iterations"], *size)
             batch = min(record["batch_size"], record["n_train"])
-        except (KeyError, TypeError):
+        except (AttributeError, KeyError, TypeError):
             return
         if step_seconds <= 0:
             return
         if not record.get("resumed") and record.get("seconds"):
             self.starts.append(record["seconds"] - record.get("train_seconds", 0.0))
         self.same_set.setdefault(plan, []).append(steps * step_seconds)
-        self.similar.setdefault((latent, *size), []).append(step_seconds)
-        self.rates.append(flops_per_step(latent, record["inducing"], batch) / step_seconds)
+        self.similar.setdefault((latent if method == SVGP else record["classes"], *size), []).append(step_seconds)
+        if method == SVGP:  # the operations that are counted are its own
+            self.rates.append(flops_per_step(latent, record["inducing"], batch) / step_seconds)
 
     def estimate(self, cell: Cell) -> Estimate:
         config, start = cell.config, median(self.starts) if self.starts else START_SECONDS
-        size = (config.inducing, config.batch_size, config.optimizer.name, config.kernel.name)
-        latent = num_latent_functions(config.likelihood.name, DATASETS[config.dataset.name].num_classes or 2)
-        plan = (config.dataset.name, config.likelihood.name, config.iterations, *size)
+        method, classes = config.method.name, DATASETS[config.dataset.name].num_classes or 2
+        size = (method, config.inducing, config.batch_size, config.optimizer.name, config.kernel.name)
+        latent = num_latent_functions(config.likelihood.name, classes)
+        plan = (config.dataset.name, variant_of(config), config.iterations, *size)
         if plan in self.same_set:
             return Estimate(start + median(self.same_set[plan]), "same set")
-        kind = (latent, *size)
+        kind = (latent if method == SVGP else classes, *size)
         if kind in self.similar:
             return Estimate(start + config.iterations * median(self.similar[kind]), "similar cells")
         if self.rates:

@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import ceil, isfinite, prod
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpcnoise_cli.config.compose import compose
+from gpcnoise_cli.config.compose import compose, with_absolute_paths
 from gpcnoise_cli.config.groups import GROUPS, choices
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.cell import Cell
@@ -42,9 +41,12 @@ def expand(overrides: Sequence[str]) -> list[SweptCell]:
     cells = []
     for combination in product(*(one.values for one in parsed)):
         chosen = {one.key: value for one, value in zip(parsed, combination, strict=True)}
-        config = compose([f"{key}={value}" for key, value in chosen.items()])
-        if config.dataset.path is not None:  # the workers may run in another folder
-            config.dataset.path = str(Path(config.dataset.path).resolve())
+        # The workers may run in another folder.
+        config = with_absolute_paths(compose([f"{key}={value}" for key, value in chosen.items()]))
+        if config.dataset.path == "-":
+            raise UsageError(
+                "a sweep reads its table many times, and standard input only once; save it to a file first."
+            )
         values = {key: _bare(chosen[key]) for key in swept}
         unnamed = Cell.of("", config)
         cells.append(SweptCell(Cell.of(_name(values, unnamed.digest), config), values))

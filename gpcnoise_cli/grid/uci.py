@@ -30,6 +30,7 @@ from gpcnoise_cli.grid.cost import flops_of
 from gpcnoise_cli.grid.ledger import Ledger
 from gpcnoise_cli.grid.request import check_size
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.methods.registry import method_spec
 
 RESULTS = Path("results")
 
@@ -73,6 +74,11 @@ class Grid:
         ]
         return sorted(cells, key=lambda cell: (cell.config.split, flops_of(cell.config)))
 
+    def unfit(self) -> dict[str, list[str]]:
+        """The sets that a column is left out on because it is for another number of classes."""
+        found = {column.name: [name for name in self.datasets if not fits(column, name)] for column in self.columns}
+        return {name: sets for name, sets in found.items() if sets}
+
     def departures(self) -> dict[str, Any]:
         """The settings in which any of its columns differs from the preset: empty for a grid whose results count."""
         return {key: value for column in self.columns for key, value in self._departures[column].items()}
@@ -107,13 +113,8 @@ class Grid:
         return Cell.of(name, config, self._departures[column])
 
     def _has(self, column: Column, dataset: str) -> bool:
-        if column.key == "likelihood":
-            wanted = self.all_likelihoods or applies(column.name, dataset)
-            return wanted and can_learn(column.name, dataset)
-        from gpcnoise_cli.methods.registry import METHODS
-
-        spec = METHODS[column.name]
-        return spec.binary if get_spec(dataset).num_classes == 2 else spec.multiclass
+        wanted = column.key == "method" or self.all_likelihoods or applies(column.name, dataset)
+        return wanted and fits(column, dataset)
 
 
 def applies(likelihood: str, dataset: str) -> bool:
@@ -121,9 +122,10 @@ def applies(likelihood: str, dataset: str) -> bool:
     return likelihood_spec(likelihood).binary_published or get_spec(dataset).num_classes != 2
 
 
-def can_learn(likelihood: str, dataset: str) -> bool:
-    """Whether the likelihood is for as many classes as the set has."""
-    return likelihood_spec(likelihood).fits(get_spec(dataset).num_classes or 2)
+def fits(column: Column, dataset: str) -> bool:
+    """Whether it is for as many classes as the set has."""
+    spec = likelihood_spec(column.name) if column.key == "likelihood" else method_spec(column.name)
+    return spec.fits(get_spec(dataset).num_classes or 2)
 
 
 def folder_name(preset: str, departures: Mapping[str, Any]) -> str:

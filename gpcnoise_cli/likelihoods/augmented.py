@@ -31,11 +31,12 @@ import tensorflow as tf
 from check_shapes import inherit_check_shapes
 from gpflow.base import TensorType
 
-from gpcnoise_cli.likelihoods.averaged_softmax import mean_softmax, normal_draws
+from gpcnoise_cli.likelihoods.averaged_softmax import mean_softmax
 from gpcnoise_cli.likelihoods.binary_logit import BinaryLogit, signs
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
 from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, floored_variance
 from gpcnoise_cli.likelihoods.registry import DEFAULT_PREDICTION_DRAWS
+from gpcnoise_cli.predictor.nodes import normal_draws
 
 ROUNDS = 6
 """Of the fixed point for α; each gains one to two digits, and more where α is large."""

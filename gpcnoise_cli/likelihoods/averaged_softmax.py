@@ -24,16 +24,13 @@ from functools import lru_cache
 
 import numpy as np
 import tensorflow as tf
-from scipy.special import ndtri
-from scipy.stats import qmc
 
-from gpcnoise_cli.likelihoods.numerics import Array, ValueAndGradients, floored_variance
+from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, floored_variance
+from gpcnoise_cli.predictor.nodes import DRAWS_PER_BLOCK, Array, normal_draws
 
 LEAST_PAIRS = 64
 """Pairs of mirrored nodes: with 128 nodes log p errs by 0.003 (C = 3) to 0.012 (C = 26) at ν ≈ 1, and they take two to
 three times as long as the quadrature of Gaussian noise."""
-DRAWS_PER_BLOCK = 64
-"""Draws held at once in prediction, so that its memory is this times the size of `Fmu`."""
 
 
 def softmax_at_nodes(
@@ -84,15 +81,3 @@ def symmetric_nodes(dimension: int) -> Array:
     values, vectors = np.linalg.eigh(half.T @ half / len(half))
     half = half @ (vectors / np.sqrt(values)) @ vectors.T
     return np.concatenate([half, -half])
-
-
-@lru_cache(maxsize=8)
-def normal_draws(count: int, dimension: int, seed: int) -> Array:
-    """Scrambled Sobol points mapped to the standard normal, [D, dimension], D the next power of two from `count`.
-
-    A power of two keeps the point set balanced; the scrambling depends on `seed` alone, so predictions repeat exactly.
-    """
-    exponent = max(count - 1, 0).bit_length()
-    uniform = qmc.Sobol(dimension, scramble=True, rng=seed).random_base2(exponent)
-    half_cell = 2.0**-32
-    return np.asarray(ndtri(np.clip(uniform, half_cell, 1.0 - half_cell)), dtype=np.float64)

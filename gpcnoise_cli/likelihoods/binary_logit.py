@@ -15,10 +15,8 @@ from check_shapes import inherit_check_shapes
 from gpflow.base import TensorType
 
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
-from gpcnoise_cli.likelihoods.numerics import floored_variance, gauss_hermite, ndtr
-
-NEAREST_VARIANCE = 2.897
-PREDICTION_POINTS = 40
+from gpcnoise_cli.likelihoods.numerics import floored_variance, ndtr
+from gpcnoise_cli.predictor.nodes import NEAREST_VARIANCE, PREDICTION_POINTS, gauss_hermite
 
 
 class BinaryLogit(ClassLikelihood, abc.ABC):

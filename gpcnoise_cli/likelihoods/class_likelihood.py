@@ -18,8 +18,9 @@ from gpflow.base import MeanAndVariance, TensorType
 from gpflow.likelihoods import Likelihood
 
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.likelihoods.numerics import Array, ValueAndGradients, with_known_gradients
+from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, with_known_gradients
 from gpcnoise_cli.likelihoods.registry import OBJECTIVES
+from gpcnoise_cli.predictor.nodes import Array
 
 
 class ClassLikelihood(Likelihood, abc.ABC):

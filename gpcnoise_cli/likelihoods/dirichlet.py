@@ -27,10 +27,11 @@ from check_shapes import inherit_check_shapes
 from gpflow.base import TensorType
 
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.likelihoods.averaged_softmax import mean_softmax, normal_draws
+from gpcnoise_cli.likelihoods.averaged_softmax import mean_softmax
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
-from gpcnoise_cli.likelihoods.numerics import Array, ValueAndGradients
+from gpcnoise_cli.likelihoods.numerics import ValueAndGradients
 from gpcnoise_cli.likelihoods.registry import DEFAULT_ALPHA_EPSILON, DEFAULT_PREDICTION_DRAWS
+from gpcnoise_cli.predictor.nodes import Array, normal_draws
 
 
 class DirichletLikelihood(ClassLikelihood):

@@ -22,10 +22,9 @@ from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
 from gpcnoise_cli.likelihoods.delta import clip_delta, delta_parameter
 from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, floored_variance, ndtr, with_known_gradients
 from gpcnoise_cli.likelihoods.registry import DEFAULT_QUADRATURE_POINTS
+from gpcnoise_cli.likelihoods.squashed import squashed_win_probability
 from gpcnoise_cli.likelihoods.win_probability import win_probability
-
-PREDICTION_POINTS = 40
-"""Fewest quadrature nodes in prediction, which is run once and feeds the reported nll."""
+from gpcnoise_cli.predictor.nodes import PREDICTION_POINTS
 
 
 class GaussianNoise(ClassLikelihood, abc.ABC):
@@ -154,7 +153,8 @@ class MulticlassGaussianNoise(GaussianNoise):
     """One latent function per class: S is the probability that the observed class has the largest g.
 
     S is taken by quadrature over the winner's g (eq_elbo_multiclass). `quadrature_points` nodes serve the
-    bound; prediction takes at least PREDICTION_POINTS and normalises S over the classes.
+    bound; prediction takes at least PREDICTION_POINTS and normalises S over the classes. `squash` is a habit of the
+    authors' code.
     """
 
     def __init__(
@@ -167,15 +167,24 @@ class MulticlassGaussianNoise(GaussianNoise):
         delta: float = 1e-3,
         delta_prior: str = "none",
         quadrature_points: int = DEFAULT_QUADRATURE_POINTS,
+        squash: float = 0.0,
     ) -> None:
         if quadrature_points < 2:
             raise UsageError(f"{quadrature_points} quadrature points are too few; use about 20.")
         super().__init__(num_classes, num_classes, noise_variance, objective, delta_mode, delta, delta_prior)
         self.quadrature_points = quadrature_points
+        self.squash = squash
+
+    def _win_probability(
+        self, Fmu: tf.Tensor, variance: tf.Tensor, winner: tf.Tensor, points: int
+    ) -> ValueAndGradients:
+        if self.squash > 0.0:
+            return squashed_win_probability(Fmu, variance, winner, points, self.squash)
+        return win_probability(Fmu, variance, winner, points)
 
     def _agreement(self, Fmu: tf.Tensor, Fvar: tf.Tensor, one_hot: tf.Tensor) -> ValueAndGradients:
         variance = floored_variance(self.noise_variance + Fvar)
-        return win_probability(Fmu, variance, one_hot, self.quadrature_points)
+        return self._win_probability(Fmu, variance, one_hot, self.quadrature_points)
 
     def _agreement_of_all(self, Fmu: tf.Tensor, Fvar: tf.Tensor) -> tf.Tensor:
         variance = floored_variance(self.noise_variance + Fvar)
@@ -183,7 +192,7 @@ class MulticlassGaussianNoise(GaussianNoise):
         # One class at a time keeps the memory at one [..., C, Q] block.
         columns = []
         for winner in tf.unstack(tf.eye(self.num_classes, dtype=Fmu.dtype)):
-            value, _, _ = win_probability(Fmu, variance, tf.broadcast_to(winner, tf.shape(Fmu)), points)
+            value, _, _ = self._win_probability(Fmu, variance, tf.broadcast_to(winner, tf.shape(Fmu)), points)
             columns.append(value)
         agreement = tf.stack(columns, axis=-1)
         return agreement / tf.reduce_sum(agreement, axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Numerics shared by the likelihoods: normal tails, quadrature nodes, and gradients known in closed form.
+"""Numerics shared by the likelihoods: normal tails, and gradients known in closed form.
 
 Everything here rests on the scaled complementary error function erfcx(x) = exp(x²) erfc(x). One evaluation of it gives
 both log Φ(z) and the ratio φ(z)/Φ(z), its derivative, without cancellation at either end: for z < 0 the exponential
@@ -11,41 +11,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 
-import numpy as np
-import numpy.typing as npt
 import tensorflow as tf
-from numpy.polynomial import chebyshev
-from scipy.special import erfcx
 
-Array = npt.NDArray[np.float64]
+from gpcnoise_cli.predictor.nodes import ERFCX_MAP_SCALE, VARIANCE_FLOOR, erfcx_coefficients
 
-VARIANCE_FLOOR = 1e-12
-"""Smallest total variance a + ν that is told apart from zero.
-
-With a = 0 the formulas divide by √ν. At this floor a mean of 1000 gives z = 1e9, whose square is finite in float32 too,
-and the step in f is 1e-6 wide. It also absorbs the slightly negative variances that float32 conditionals produce.
-"""
-
-_MAP_SCALE = 3.0
 _DEGREE = {tf.float32: 10, tf.float64: 24}
 
 
-@cache
-def _erfcx_coefficients(degree: int) -> tuple[float, ...]:
-    """Power-basis coefficients of (1 + 2x) erfcx(x) in u = (x − k)/(x + k), constant term first."""
-
-    def smooth_part(u: Array) -> Array:
-        x = _MAP_SCALE * (1 + u) / (1 - u)
-        return np.asarray((1 + 2 * x) * erfcx(x))
-
-    return tuple(float(c) for c in chebyshev.cheb2poly(chebyshev.chebinterpolate(smooth_part, degree)))
-
-
 def _erfcx_of_nonnegative(x: tf.Tensor) -> tf.Tensor:
-    u = 1.0 - 2.0 * _MAP_SCALE / (x + _MAP_SCALE)
-    *rest, result = _erfcx_coefficients(_DEGREE[x.dtype])
+    u = 1.0 - 2.0 * ERFCX_MAP_SCALE / (x + ERFCX_MAP_SCALE)
+    *rest, result = erfcx_coefficients(_DEGREE[x.dtype])
     for coefficient in reversed(rest):
         result = result * u + coefficient
     return result / (1.0 + 2.0 * x)
@@ -73,13 +49,6 @@ def log_ndtr(z: tf.Tensor) -> tuple[tf.Tensor, Callable[[tf.Tensor], tf.Tensor]]
 def ndtr(z: tf.Tensor) -> tf.Tensor:
     """Φ(z), with full relative accuracy in the lower tail."""
     return 0.5 * tf.math.erfc(z * -math.sqrt(0.5))
-
-
-@cache
-def gauss_hermite(points: int) -> tuple[Array, Array]:
-    """Nodes and weights (summing to one) for expectations under the standard normal."""
-    nodes, weights = np.polynomial.hermite_e.hermegauss(points)
-    return nodes, weights / np.sum(weights)
 
 
 def floored_variance(variance: tf.Tensor) -> tf.Tensor:

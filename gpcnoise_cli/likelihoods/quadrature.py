@@ -26,13 +26,13 @@ from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
 from gpcnoise_cli.likelihoods.numerics import (
     ValueAndGradients,
     floored_variance,
-    gauss_hermite,
     log_ndtr,
     log_ndtr_and_hazard,
     ndtr,
 )
 from gpcnoise_cli.likelihoods.registry import DEFAULT_QUADRATURE_POINTS
 from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
+from gpcnoise_cli.predictor.nodes import gauss_hermite
 
 Derivatives = tuple[tf.Tensor, tf.Tensor, tf.Tensor]
 

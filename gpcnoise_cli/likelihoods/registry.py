@@ -40,6 +40,7 @@ class LikelihoodOptions:
     delta_prior: str = "none"
     quadrature_points: int = DEFAULT_QUADRATURE_POINTS
     prediction_draws: int = DEFAULT_PREDICTION_DRAWS
+    squash: float = 0.0
     alpha_epsilon: float = DEFAULT_ALPHA_EPSILON
     seed: int = 0
 
@@ -63,9 +64,16 @@ def _gaussian_noise(spec: LikelihoodSpec, num_classes: int, options: LikelihoodO
         "delta_prior": options.delta_prior,
     }
     if num_classes == 2:
+        if options.squash > 0.0:
+            raise UsageError(f"squash {options.squash:g} is for more than two classes, where S is a product; omit it.")
         return BinaryGaussianNoise(variance, objective=options.objective, **delta)
     return MulticlassGaussianNoise(
-        num_classes, variance, objective=options.objective, quadrature_points=options.quadrature_points, **delta
+        num_classes,
+        variance,
+        objective=options.objective,
+        quadrature_points=options.quadrature_points,
+        squash=options.squash,
+        **delta,
     )
 
 

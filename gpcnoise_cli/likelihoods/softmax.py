@@ -15,11 +15,12 @@ from check_shapes import inherit_check_shapes
 from gpflow.base import TensorType
 
 from gpcnoise_cli.errors import UsageError, unknown_choice
-from gpcnoise_cli.likelihoods.averaged_softmax import averaged_softmax, mean_softmax, normal_draws, symmetric_nodes
+from gpcnoise_cli.likelihoods.averaged_softmax import averaged_softmax, mean_softmax, symmetric_nodes
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
 from gpcnoise_cli.likelihoods.numerics import ValueAndGradients
 from gpcnoise_cli.likelihoods.registry import DEFAULT_PREDICTION_DRAWS, LIKELIHOODS
 from gpcnoise_cli.likelihoods.tilted_bound import tilted_bound
+from gpcnoise_cli.predictor.nodes import normal_draws
 
 
 class SoftmaxLikelihood(ClassLikelihood):

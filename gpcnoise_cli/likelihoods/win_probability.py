@@ -29,17 +29,14 @@ from typing import NamedTuple
 import tensorflow as tf
 
 from gpcnoise_cli.likelihoods.numerics import ValueAndGradients, log_ndtr_and_hazard
-
-# Chosen for the smallest largest error over variance ratios from 1e-4 to 1e12, of S and of its gradients. First, how
-# far out the rule reaches with Q nodes, in standard deviations: what it cuts off against how well it covers the rest.
-REACH_PER_CUBE_ROOT = 1.9
-# Then κ, the rate at which the spacing grows, and for how many units of σ it stays as it is before that; each with what
-# is added per unit of −log σ, since with a very sharp rise there is more to cross and less to see on the way.
-GROWTH, GROWTH_IF_SHARP = 0.5, 1 / 30
-PLATEAU, PLATEAU_IF_SHARP = 4.0, 1 / 3
-# Where even the largest value of the integrand is below exp(−½ REACH²), S is nothing; the rule then starts this many
-# standard deviations to the left of the largest value, so that what is returned is small, smooth and finite.
-FAR_SIDE = 3.0
+from gpcnoise_cli.predictor.win_probability import (
+    FAR_SIDE,
+    GROWTH,
+    GROWTH_IF_SHARP,
+    PLATEAU,
+    PLATEAU_IF_SHARP,
+    REACH_PER_CUBE_ROOT,
+)
 
 
 class Nodes(NamedTuple):
@@ -60,7 +57,7 @@ def win_probability(mean: tf.Tensor, variance: tf.Tensor, winner: tf.Tensor, poi
     """S [...] and its gradients by `mean` and `variance` [..., C], for one-hot `winner` [..., C] and variance > 0."""
     scale = tf.sqrt(variance)
     winner_mean, winner_scale = (tf.reduce_sum(winner * each, axis=-1, keepdims=True) for each in (mean, scale))
-    rival_mean, rival_scale = _without_winner(mean, winner), _without_winner(scale, winner)
+    rival_mean, rival_scale = without_winner(mean, winner), without_winner(scale, winner)
     inverse_scale = 1.0 / rival_scale
     stretch = winner_scale * inverse_scale
     nodes = fitted_nodes(winner_mean, winner_scale, rival_mean, rival_scale, points)
@@ -78,8 +75,8 @@ def win_probability(mean: tf.Tensor, variance: tf.Tensor, winner: tf.Tensor, poi
     flat, tilted = flat * inverse_scale, tilted * inverse_scale
     by_winner_mean = tf.reduce_sum(flat, axis=-1, keepdims=True)
     by_winner_scale = tf.reduce_sum(anchor_x * flat + tilted, axis=-1, keepdims=True)
-    by_mean = _with_winner(-flat, by_winner_mean, winner)
-    by_scale = _with_winner(-(offset * flat + stretch * tilted), by_winner_scale, winner)
+    by_mean = with_winner(-flat, by_winner_mean, winner)
+    by_scale = with_winner(-(offset * flat + stretch * tilted), by_winner_scale, winner)
     return value, by_mean, 0.5 * by_scale / scale
 
 
@@ -126,12 +123,12 @@ def fitted_nodes(
     return Nodes(position, spacing * (sigma + (1.0 - sigma) * power / (1.0 + power)), anchor)
 
 
-def _without_winner(values: tf.Tensor, winner: tf.Tensor) -> tf.Tensor:
+def without_winner(values: tf.Tensor, winner: tf.Tensor) -> tf.Tensor:
     """The C − 1 rivals' values: the last class takes the winner's place."""
     return tf.where(winner[..., :-1] > 0.0, values[..., -1:], values[..., :-1])
 
 
-def _with_winner(rivals: tf.Tensor, of_winner: tf.Tensor, winner: tf.Tensor) -> tf.Tensor:
-    """The inverse of `_without_winner`: [..., C] from the rivals' values and the winner's."""
+def with_winner(rivals: tf.Tensor, of_winner: tf.Tensor, winner: tf.Tensor) -> tf.Tensor:
+    """The inverse of `without_winner`: [..., C] from the rivals' values and the winner's."""
     displaced = tf.reduce_sum(winner[..., :-1] * rivals, axis=-1, keepdims=True)
     return tf.where(winner > 0.0, of_winner, tf.concat([rivals, displaced], axis=-1))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.errors import unknown_choice
-from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, LikelihoodSpec, likelihood_spec
 from gpcnoise_cli.runtime import load_tensorflow
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ class MethodSpec:
     multiclass: bool = True
     likelihood: str | None = None
     """What its likelihood is, where it has one of its own and that of the configuration does not count."""
+
+    def fits(self, num_classes: int) -> bool:
+        return self.binary if num_classes == 2 else self.multiclass
 
     def load(self) -> Method:
         load_tensorflow()
@@ -63,6 +66,16 @@ def method_spec(name: str) -> MethodSpec:
 
 def method_of(config: TrainConfig) -> Method:
     return method_spec(config.method.name).load()
+
+
+def variants() -> dict[str, LikelihoodSpec | MethodSpec]:
+    """All that can be trained, by what it is called in one word: the likelihoods of the SVGP, then other methods."""
+    return {**LIKELIHOODS, **{name: spec for name, spec in METHODS.items() if name != SVGP}}
+
+
+def choosing(variant: str) -> dict[str, str]:
+    """The override that chooses a variant."""
+    return {"likelihood" if variant in LIKELIHOODS else "method": variant}
 
 
 def variant_of(config: TrainConfig) -> str:

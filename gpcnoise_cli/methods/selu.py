@@ -22,53 +22,22 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
-from gpcnoise_cli.errors import GpcnoiseError, UsageError
+from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.base import Arrays
-from gpcnoise_cli.methods.registry import label_of
+from gpcnoise_cli.methods.described import describe
+from gpcnoise_cli.methods.selu_settings import Settings
+from gpcnoise_cli.predictor.predictors import SELU_ALPHA, SELU_SCALE
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint
 from gpcnoise_cli.training.progress import Interrupted, Progress
 
 # What selu tends to for x → −∞: dropped units are set to it.
-LOWEST = -1.6732632423543772 * 1.0507009873554805
+LOWEST = -SELU_ALPHA * SELU_SCALE
 PREDICTED_AT_ONCE = 8192
 # A request to stop, and the progress bar, wait for one call.
 STEPS_AT_ONCE = 100
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Those of conf/method/selu.yaml, within their limits."""
-
-    layers: int
-    units: int
-    conic: bool
-    dropout: float
-    learning_rate: float
-    batch_size: int
-    epochs: int
-    validation: float
-    patience: int
-
-    def __post_init__(self) -> None:
-        for key in ("layers", "units", "batch_size", "epochs", "patience"):
-            self._check(key, getattr(self, key) >= 1, "at least 1")
-        self._check("learning_rate", 0 < self.learning_rate < np.inf, "greater than 0")
-        for key in ("dropout", "validation"):
-            self._check(key, 0 <= getattr(self, key) < 1, "at least 0 and less than 1")
-
-    def _check(self, key: str, holds: bool, words: str) -> None:
-        if not holds:
-            raise UsageError(f"method.settings.{key} must be {words}, not {getattr(self, key)!r}.")
-
-    def widths(self, num_classes: int) -> list[int]:
-        """The units of each hidden layer."""
-        if not self.conic:
-            return [self.units] * self.layers
-        ratio = (num_classes / self.units) ** (1 / self.layers)
-        return [max(1, round(self.units * ratio**layer)) for layer in range(self.layers)]
 
 
 def alpha_dropout(x: tf.Tensor, rate: float, seed: tf.Tensor) -> tf.Tensor:
@@ -127,6 +96,16 @@ class SeluClassifier:
         blocks = [self._block(tf.constant(X[at : at + PREDICTED_AT_ONCE])).numpy() for at in starts]
         classes = self.network.layers[-1].units
         return np.concatenate([np.empty((0, classes)), *blocks]).astype(np.float64)
+
+    def tensor_probabilities(self, X: tf.Tensor) -> tf.Tensor:
+        """In the precision of X: where a network is compared with its copy, float32 would round by up to 1e-5."""
+        for layer in self.network.layers:
+            X = layer.activation(tf.matmul(X, tf.cast(layer.kernel, X.dtype)) + tf.cast(layer.bias, X.dtype))
+        return tf.nn.softmax(X)
+
+    def tensor_variables(self) -> Sequence[tf.Variable]:
+        """All that `tensor_probabilities` reads."""
+        return self.network.variables
 
     def arrays(self) -> Arrays:
         return {f"w{number:03d}": variable.numpy() for number, variable in enumerate(self.network.variables)}
@@ -273,16 +252,7 @@ class Selu:
     """`Method`, see there."""
 
     def describe(self, config: TrainConfig, num_classes: int) -> dict[str, Any]:
-        settings = Settings(**config.method.settings)
-        return {
-            "label": label_of(config),
-            "layers": settings.layers,
-            "units": settings.widths(num_classes),
-            "batch_size": settings.batch_size,
-            "learning_rate": settings.learning_rate,
-            "optimizer": "adam",
-            "precision": "float32",
-        }
+        return describe(config, num_classes)
 
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> SeluFit:
         return SeluFit(config, split, earlier)

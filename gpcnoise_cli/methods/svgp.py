@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.devices import scope
-from gpcnoise_cli.likelihoods.registry import likelihood_spec
 from gpcnoise_cli.methods.base import Arrays, Fit
+from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.trained_model import TrainedModel
-from gpcnoise_cli.models.build import assemble, build_model, precision_context, shares_kernel
+from gpcnoise_cli.models.build import assemble, build_model, precision_context
 from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.hosts import check_shares
@@ -60,6 +60,13 @@ class SVGPClassifier:
                 mu, nu = self.model.marginals(tf.constant(X[start : start + rows], self.model.work))
                 yield mu.numpy(), nu.numpy()
 
+    def tensor_probabilities(self, X: tf.Tensor) -> tf.Tensor:
+        return self.model.likelihood.predict_probabilities(*self.model.marginals(X))
+
+    def tensor_variables(self) -> Sequence[tf.Variable]:
+        """All that `tensor_probabilities` reads."""
+        return self.model.variables
+
     def arrays(self) -> Arrays:
         return {name: variable.numpy() for name, variable in _variables(self.model).items()}
 
@@ -97,24 +104,7 @@ class SVGP:
     """`Method`, see there."""
 
     def describe(self, config: TrainConfig, num_classes: int) -> dict[str, Any]:
-        spec = likelihood_spec(config.likelihood.name)
-        return {
-            "likelihood": spec.name,
-            "label": spec.label,
-            "noise_variance": config.likelihood.noise_variance,
-            "objective": config.objective,
-            "bound": config.likelihood.bound if config.objective == "elbo" else None,
-            "kernel": config.kernel.name,
-            "ard": config.kernel.ard,
-            "shared_kernel": shares_kernel(config, num_classes),
-            "inducing": config.inducing,
-            "batch_size": config.batch_size,
-            "delta_mode": config.delta.mode if spec.has_delta else None,
-            "iterations": config.iterations,
-            "learning_rate": config.optimizer.learning_rate,
-            "optimizer": config.optimizer.name,
-            "precision": config.runtime.precision,
-        }
+        return describe(config, num_classes)
 
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> Fit:
         with precision_context(config.runtime.precision), scope(config.runtime):

@@ -1,8 +1,9 @@
 """A trained model with all that is needed to use it, in memory and on disk.
 
 On disk it is `model.npz` (the arrays of its method in full precision, no pickle) and `model.json` (everything else), so
-a loaded model predicts what the saved one did, to the last bit. `model.json` names the sha256 of `model.npz`; a file
-that was cut short or changed is refused.
+a loaded model is the saved one to the last bit. It predicts in float64 without TensorFlow where its method has such a
+predictor; the training model agrees up to the rounding of its own precision. `model.json` names the sha256 of
+`model.npz`; a file that was cut short or changed is refused.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_atomically, write_text
 from gpcnoise_cli.methods.base import Arrays, Classifier
 from gpcnoise_cli.methods.registry import method_of
-from gpcnoise_cli.runtime import versions
+from gpcnoise_cli.predictor.predictors import Predictor
+from gpcnoise_cli.predictor.restored import restore
+from gpcnoise_cli.runtime import prepare, versions
 
 FORMAT = 1
 PARAMETERS, DESCRIPTION = "model.npz", "model.json"
@@ -37,7 +40,7 @@ PARAMETERS, DESCRIPTION = "model.npz", "model.json"
 class TrainedModel:
     """The arrays of a classifier, with what turns a table into its inputs and its outputs into class names.
 
-    The classifier is made of the arrays when it is first asked; a pickled model is its arrays.
+    Predictor and classifier are made of the arrays when first asked; a pickled model is its arrays.
     """
 
     config: TrainConfig
@@ -67,7 +70,17 @@ class TrainedModel:
         return len(self.scaler.mean)
 
     @cached_property
+    def predictor(self) -> Predictor | Classifier:
+        """What predicts: NumPy alone in float64, or the classifier where a method has nothing of the kind."""
+        light = restore(asdict(self.config), self.arrays, self.d, len(self.class_names))
+        return light or self.classifier
+
+    @cached_property
     def classifier(self) -> Classifier:
+        """The training model; it starts TensorFlow."""
+        runtime = self.config.runtime
+        # A model that was trained on a GPU is of use without one.
+        prepare(replace(runtime, device="cpu" if runtime.device == "cpu" else "auto"))
         return method_of(self.config).restore(self.config, self.arrays, self.d, len(self.class_names), self.num_data)
 
     def in_precision(self, precision: str) -> TrainedModel:
@@ -80,10 +93,10 @@ class TrainedModel:
 
     def predict_scaled(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         """[n, C] for inputs that are scaled already, as those of a split are."""
-        return self.classifier.predict(X)
+        return self.predictor.predict(X)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "classifier"}
+        return {name: value for name, value in vars(self).items() if name not in ("classifier", "predictor")}
 
     def save(self, folder: Path) -> None:
         """Write both files; the description goes last, so a folder that has it is complete."""
@@ -120,10 +133,18 @@ class TrainedModel:
             stated = (description["d"], description["num_classes"], tuple(description["class_names"]))
             if (loaded.d, len(loaded.class_names), loaded.class_names) != stated:
                 raise ValueError("its columns or classes are not those of its encoder")
-            loaded.classifier  # noqa: B018 (arrays that do not fit the configuration are found now)
+            _check_finite(arrays)
+            loaded.predictor  # noqa: B018 (arrays that do not fit the configuration are found now)
             return loaded
         except (KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
             raise _damaged(folder, f"{DESCRIPTION} and {PARAMETERS} do not fit together ({error!r})") from error
+
+
+def _check_finite(arrays: Arrays) -> None:
+    for name, values in arrays.items():
+        count = int(np.sum(~np.isfinite(values)))
+        if count:
+            raise ValueError(f"{name} holds {count} values that are not finite numbers")
 
 
 def _plain_encoder(split: Split) -> TableEncoder:

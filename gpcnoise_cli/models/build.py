@@ -7,15 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.likelihoods.registry import build_likelihood, num_latent_functions
+from gpcnoise_cli.likelihoods.registry import build_likelihood
 from gpcnoise_cli.models.inducing import start_inducing_points
 from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscale
+from gpcnoise_cli.models.sharing import shares_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
 def build_model(config: TrainConfig, X: NDArray[np.floating], num_classes: int) -> FusedSVGP:
     """The model `config` asks for, started from the scaled training inputs `X`."""
-    Z = start_inducing_points(X, config.inducing, config.seed)
+    Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
     lengthscale = config.kernel.lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
     return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale)
 
@@ -35,6 +36,7 @@ def assemble(
         delta=config.delta.value,
         delta_prior=config.delta.prior,
         quadrature_points=options.quadrature_points,
+        squash=options.squash,
         prediction_draws=options.prediction_draws,
         alpha_epsilon=options.alpha_epsilon,
         seed=config.seed,
@@ -61,13 +63,6 @@ def assemble(
             precision=config.runtime.precision,
             jitter=config.runtime.jitter,
         )
-
-
-def shares_kernel(config: TrainConfig, num_classes: int) -> bool:
-    """Whether one kernel serves all latent functions; a single one has only one."""
-    if num_latent_functions(config.likelihood.name, num_classes) == 1:
-        return True
-    return config.kernel.serves_all(num_classes)
 
 
 def precision_context(precision: str) -> gpflow.config.as_context:

@@ -8,21 +8,13 @@ import numpy as np
 import tensorflow as tf
 from numpy.typing import NDArray
 
-from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.models.svgp import FusedSVGP
-
-# As a part of the prior variance.
-LARGEST_JITTER = 1e-2
+from gpcnoise_cli.predictor.posterior import more_jitter
 
 
 def raise_jitter(model: FusedSVGP, when: str) -> float:
     """Ten times as much jitter, up to a limit; what it is now."""
-    jitter = 10 * float(model.jitter.numpy())
-    if jitter > LARGEST_JITTER:
-        raise GpcnoiseError(
-            f"the kernel matrix cannot be factorised {when} even with jitter {LARGEST_JITTER:g}; "
-            "try fewer inducing points or a smaller --learning-rate."
-        )
+    jitter = more_jitter(float(model.jitter.numpy()), when)
     model.jitter.assign(jitter)
     return jitter
 

@@ -130,7 +130,7 @@ def difference_drawing(
         axes.axvline(0.0, color=BLACK, linewidth=0.8)
         for index, method in enumerate(methods):
             found = [(row, one[method]) for row, one in enumerate(differences.values()) if method in one]
-            apart = 0.16 * (index - (len(methods) - 1) / 2)
+            apart = min(0.16, 0.8 / len(methods)) * (index - (len(methods) - 1) / 2)
             axes.plot(
                 [value for _, value in found],
                 [row + apart for row, _ in found],
@@ -147,7 +147,7 @@ def difference_drawing(
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")
         axes.margins(x=0.1)
         label_axes(axes)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=max(len(methods), 1))
+        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=min(len(methods), 5) or 1)
         told = f"{title}; the table below has the numbers"
         svg = inline_svg(figure, name, told, points=texts, wide=True)
     return Drawing(title, svg, f"better is to the {better}")

@@ -26,7 +26,7 @@ from gpcnoise_cli.tables.statistics import LEAST_SETS
 from gpcnoise_cli.tables.table import Table
 from gpcnoise_cli.tables.uci_comparisons import against_table, presets_table, protocols_table
 from gpcnoise_cli.tables.uci_figures import DIGITS, labels_here
-from gpcnoise_cli.tables.uci_ranks import comparisons, pair_table, rank_table
+from gpcnoise_cli.tables.uci_ranks import comparisons, in_words, pair_table, rank_table
 from gpcnoise_cli.tables.uci_tables import averages_table, kernel_table, metric_table
 
 SETS = tuple(one.name for one in published_sets())
@@ -159,7 +159,7 @@ class Part:
                 tables = (rank_table, pair_table)
                 views = [view_table(make(metric, kind, comparison, self.measured)) for make in tables]
                 views = [replace(view, name=f"{self.anchor}-{view.name}") for view in views]
-                title = f"{metric}, {kind} sets (n = {len(comparison.sets)})"
+                title = f"{metric}, {in_words(kind)} (n = {len(comparison.sets)})"
                 diagram = rank_drawing(f"{self.anchor}-ranks-{metric}-{kind}", title, comparison)
                 found.append(Ranks(diagram, (views[0], views[1])))
         return found

@@ -4,6 +4,7 @@ config.yaml      the composed configuration          metrics.json   the result, 
 curve.csv        test metrics along training         model.npz/json the trained model
 log.txt          what happened, with times           checkpoint.npz while the run is unfinished
 probabilities.npz  of the test rows, where asked for
+columns.json     what the columns of your own table turned out to be
 """
 
 from __future__ import annotations
@@ -84,6 +85,9 @@ class RunFolder:
         """The class probabilities of the test rows with their labels, so that a new metric needs no retraining."""
         arrays = {"probabilities": np.asarray(probabilities, np.float32), "y": np.asarray(y, np.int32)}
         write_atomically(self.probabilities, lambda stream: np.savez_compressed(stream, **arrays))
+
+    def write_columns(self, described: dict[str, Any]) -> None:
+        write_json(self.path / "columns.json", described)
 
     def write_metrics(self, result: dict[str, Any]) -> None:
         write_json(self.metrics, result)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, DatasetConfig, TrainConfig
 from gpcnoise_cli.data import Split, load_split
+from gpcnoise_cli.data.description import described
+from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, hosts_kept, join, leave
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.methods.described import describe as method_settings
 from gpcnoise_cli.methods.registry import method_of
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
@@ -54,6 +57,11 @@ class Filed(TrainingEvents):
             log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
 
 
+def treatment_of(dataset: DatasetConfig) -> Treatment:
+    """What the configuration says about a table of one's own."""
+    return Treatment(**{one.name: getattr(dataset, one.name) for one in fields(Treatment)})
+
+
 def load_data(config: TrainConfig) -> Split:
     """The arrays that a configuration asks for."""
     source = config.dataset
@@ -69,6 +77,7 @@ def load_data(config: TrainConfig) -> Split:
         source=source.source,
         path=source.path,
         target=source.target,
+        treatment=treatment_of(source),
         test_fraction=source.test_fraction,
         holdout=source.holdout,
     )
@@ -112,6 +121,8 @@ def run_training(
         leave(config.runtime)
         return {"host": cluster.place, "hosts": len(cluster.addresses), "steps": helped.facts()["steps"]}
     folder = folder or RunFolder.create(config)
+    if split.findings:
+        folder.write_columns(described(split))
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
     progress = Progress(listeners, stop_requested, folder.checkpoint, resume)
     with tracked(config, folder, progress, tracked_at) as tracker:
@@ -152,7 +163,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "scored_on": "held-out training rows" if config.dataset.holdout else "test rows",
         "method": config.method.name,
         **dict.fromkeys(SETTINGS),
-        **method_of(config).describe(config, split.num_classes),
+        **method_settings(config, split.num_classes),
         "split": config.split,
         "seed": config.seed,
         "n_train": split.n_train,

@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpcnoise_cli.config.schema import IN_MEMORY
+from gpcnoise_cli.data.encoder import Tally
+from gpcnoise_cli.data.split import Table, hold_out, make_split
 from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
+from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.run_folder import RunFolder
-from gpcnoise_cli.runs.train import load_data
-from gpcnoise_cli.methods.registry import method_of
-from gpcnoise_cli.runtime import prepare
+from gpcnoise_cli.runs.train import load_data, treatment_of
+from gpcnoise_cli.methods.described import describe
+from gpcnoise_cli.runtime import limit_threads
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from gpcnoise_cli.data import Split
     from gpcnoise_cli.methods.trained_model import TrainedModel
 
@@ -27,35 +33,44 @@ BLOCK_ROWS = 16_384
 
 
 def load_trained(run_dir: Path) -> TrainedModel:
-    """The model of a finished run; TensorFlow is only started once there is one."""
+    """The model of a finished run; TensorFlow is only started if its method cannot predict without."""
     folder = RunFolder.existing(run_dir)
     if not (folder.path / "model.json").is_file():  # the last file of a model to be written
         raise GpcnoiseError(
             f"the run in {run_dir} is not finished, so it has no model; continue it with: "
             f"gpcnoise train --resume {run_dir}"
         )
-    runtime = folder.read_config().runtime
-    # A model that was trained on a GPU is of use without one.
-    prepare(replace(runtime, device="cpu" if runtime.device == "cpu" else "auto"))
     from gpcnoise_cli.methods.trained_model import TrainedModel
 
-    return TrainedModel.load(run_dir)
+    trained = TrainedModel.load(run_dir)
+    limit_threads(trained.config.runtime.threads)
+    return trained
 
 
-def predict_file(trained: TrainedModel, data: Path) -> Iterator[NDArray[np.float64]]:
-    """Class probabilities [n, C] of the rows of a file, block by block, in the file's order."""
-    for X in read_feature_blocks(data, trained.encoder, BLOCK_ROWS):
-        yield trained.predict_probabilities(X)
+def predict_file(
+    trained: TrainedModel, data: Path, treatment: Treatment | None = None, tally: Tally | None = None
+) -> Iterator[tuple[NDArray[np.float64], pd.DataFrame]]:
+    """Class probabilities [n, C] of the rows of a file, block by block, in its order, with the columns to keep.
+
+    `treatment` says how the file is written; `tally` is told what was filled and pooled.
+    """
+    for X, kept in read_feature_blocks(data, trained.encoder, BLOCK_ROWS, treatment, tally):
+        yield trained.predict_probabilities(X), kept
 
 
-def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[str, Any]:
+def evaluate_trained(
+    trained: TrainedModel,
+    data: Path | None = None,
+    treatment: Treatment | None = None,
+    tally: Tally | None = None,
+) -> dict[str, Any]:
     """The metrics on a labelled file, or on the test rows of the run's own split."""
     config = trained.config
     if data is None:
         split = own_split(trained)
         probabilities, y = trained.predict_scaled(split.X_test), split.y_test
     else:
-        X, y = read_labelled(data, trained.encoder)
+        X, y = read_labelled(data, trained.encoder, treatment, tally)
         probabilities = trained.predict_probabilities(X)
     return {
         "data": config.dataset.path if data is None else str(data),
@@ -64,7 +79,7 @@ def evaluate_trained(trained: TrainedModel, data: Path | None = None) -> dict[st
         "protocol": config.protocol,
         "split": config.split,
         "method": config.method.name,
-        **method_of(config).describe(config, len(trained.class_names)),
+        **describe(config, len(trained.class_names)),
         "n": len(y),
         "classes": len(trained.class_names),
         "class_names": list(trained.class_names),
@@ -77,7 +92,9 @@ def own_split(trained: TrainedModel) -> Split:
 
     The recorded scaling is a fingerprint of the training rows: without it test rows may be ones trained on.
     """
-    split = load_data(trained.config)
+    dataset = trained.config.dataset
+    of_file = dataset.name == "file" and dataset.path not in (None, IN_MEMORY)
+    split = _own_file(trained) if of_file else load_data(trained.config)
     same = split.class_names == trained.class_names and all(
         ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)
         for ours, theirs in (
@@ -92,3 +109,14 @@ def own_split(trained: TrainedModel) -> Split:
             "score it on a labelled file: gpcnoise evaluate RUN_DIR --data FILE."
         )
     return split
+
+
+def _own_file(trained: TrainedModel) -> Split:
+    """The split of the run's own table, read as the model reads every table, which an earlier version may have fitted."""
+    config, encoder = trained.config, trained.encoder
+    X, y = read_labelled(str(config.dataset.path), encoder, treatment_of(config.dataset))
+    table = Table(X, y, encoder.class_names, encoder.feature_names, source="file")
+    split = make_split(
+        "file", table, protocol=config.protocol, split=config.split, test_fraction=config.dataset.test_fraction
+    )
+    return hold_out(split, config.dataset.holdout)

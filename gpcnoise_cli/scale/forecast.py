@@ -15,6 +15,7 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.cost import MEASUREMENTS, START_SECONDS
 from gpcnoise_cli.likelihoods.registry import num_latent_functions
+from gpcnoise_cli.models.sharing import shares_kernel
 from gpcnoise_cli.scale.step_cost import EXACT, UNSHARED, Sizes, StepCost
 
 # Rows that minibatches can be drawn from (training/batches.py), and those of one block of prediction.
@@ -73,7 +74,7 @@ class Job:
 
     @property
     def kernels(self) -> int:
-        return 1 if self.latent == 1 or self.config.kernel.serves_all(self.classes) else self.latent
+        return 1 if shares_kernel(self.config, self.classes) else self.latent
 
     @property
     def training_rows(self) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpcnoise_cli.figures import files
-from gpcnoise_cli.figures.style import BLACK, BLUE, GREY, drawing, new_figure
+from gpcnoise_cli.figures.style import BLACK, BLUE, GREY, drawing, new_figure, wrapped
 from gpcnoise_cli.tables.statistics import Comparison, cliques
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def draw_diagram(comparison: Comparison, title: str, path: Path) -> None:
     """Write the diagram in the format that the ending of `path` names."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with drawing():
-        files.write_picture(rank_figure(comparison, f"{title} (n = {len(comparison.sets)} sets)"), path)
+        files.write_picture(rank_figure(comparison, wrapped(f"{title} (n = {len(comparison.sets)})", 64)), path)
 
 
 def rank_figure(comparison: Comparison, title: str = "") -> Figure:
@@ -30,7 +30,7 @@ def rank_figure(comparison: Comparison, title: str = "") -> Figure:
     k, half = len(order), (len(order) + 1) // 2
     first = NAME + NEXT_BAR * len(spans)
     bottom = first + NEXT_NAME * half
-    figure = new_figure(5.0, 0.25 * (bottom - DIFFERENCE) + (0.4 if title else 0.2))
+    figure = new_figure(5.0, 0.25 * (bottom - DIFFERENCE) + (0.2 + 0.2 * len(title.splitlines())))
     axes = figure.subplots()
     axes.set(xlim=(1 - 0.3 * k, k + 0.3 * k), ylim=(bottom, DIFFERENCE - 0.4), yticks=(), title=title)
     axes.set_xticks(range(1, k + 1))

@@ -12,6 +12,7 @@ from gpcnoise_cli.tables.latex import latex_document
 from gpcnoise_cli.tables.render import to_csv, to_markdown, to_text
 from gpcnoise_cli.tables.statistics import Comparison
 from gpcnoise_cli.tables.table import Table
+from gpcnoise_cli.tables.uci_ranks import in_words
 
 
 def write_tables(
@@ -28,5 +29,5 @@ def write_tables(
     for table in tables:
         write_text(out / f"{table.name}.csv", to_csv(table))
     for (protocol, metric, kind), comparison in (comparisons or {}).items():
-        title = f"{metric}, {kind} sets, protocol {protocol}"
+        title = f"{metric}, {in_words(kind)}, protocol {protocol}"
         draw_diagram(comparison, title, out / f"critical-difference-{protocol}-{metric}-{kind}.png")

@@ -6,10 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from gpcnoise_cli.tables.measured import Figure, Measured
-from gpcnoise_cli.tables.published import PublishedSet, leak_verdicts, published_figures, published_sets
+from gpcnoise_cli.tables.published import (
+    COPIED,
+    PublishedSet,
+    leak_verdicts,
+    notes_beside,
+    published_figures,
+    published_sets,
+)
 from gpcnoise_cli.tables.table import (
     NOT_APPLICABLE,
-    NOT_COMPUTED,
     Column,
     Row,
     Table,
@@ -26,6 +32,11 @@ _LEAKS = (
     "(gpcnoise data audit)."
 )
 
+_COPIED = (
+    "the paper copied the figures of Selu and ORTH from other papers, whose runs did not have the row number; those of "
+    "ORTH are of the kernel matern52+rbf."
+)
+
 
 def against_table(metric: str, measured: Measured) -> Table:
     """The measured figures beside the published ones; sets whose row number gives the class away are marked."""
@@ -36,14 +47,16 @@ def against_table(metric: str, measured: Measured) -> Table:
     for one in published_sets():
         values: list[Value] = []
         for label in parts:
-            here, there = _measured(metric, measured, one, label), published.get((one.name, label))
+            here, there = content(metric, measured, one, label), published.get((one.name, label))
             values.append(_plain(here, digits))
             if label in known:
                 values += [optional_figure(there, digits, NOT_APPLICABLE), _difference(here, there, digits)]
         rows.append(_row(one, (*values, text(splits_behind(metric, measured, one)))))
     what = f"{TITLES[metric]}: here and published, {measured.kernel} kernel, protocol {measured.protocol}"
     columns = (*_columns(parts), Column("splits", optional=True))
-    return Table(f"uci-{metric}-against-paper", what, columns, tuple(rows), (_LEAKS, *measured.notes))
+    copied = [_COPIED] if any(label in COPIED for label in parts) else []
+    notes = (_LEAKS, *copied, *notes_beside(measured.protocol), *measured.notes)
+    return Table(f"uci-{metric}-against-paper", what, columns, tuple(rows), notes)
 
 
 def protocols_table(metric: str, paper: Measured, clean: Measured) -> Table:
@@ -81,17 +94,11 @@ def _side_by_side(metric: str, sides: Mapping[str, Measured]) -> Table:
     for one in published_sets():
         values: list[Value] = []
         for label in parts:
-            first, second = (_measured(metric, side, one, label) for side in sides.values())
+            first, second = (content(metric, side, one, label) for side in sides.values())
             before = first.mean if isinstance(first, Figure) else None
             values += [_plain(first, digits), _plain(second, digits), _difference(second, before, digits)]
         rows.append(_row(one, values))
     return Table("", "", _columns(parts), tuple(rows))
-
-
-def _measured(metric: str, measured: Measured, one: PublishedSet, label: str) -> Figure | str:
-    """What was measured, without the published figures that stand in for it elsewhere."""
-    found = content(metric, measured, one, label)
-    return NOT_COMPUTED if isinstance(found, Figure) and found.published else found
 
 
 def _plain(found: Figure | str, digits: int) -> Value:

@@ -1,17 +1,20 @@
 """Which methods a UCI table has columns for, and the figure of each on a set.
 
-The columns follow from three things: the published tables, the registry of likelihoods, and the labels in the records.
-The paper's own methods (those of its likelihoods) are measured here; another author's method shows the measured
-figure where there is one, else the published one, marked as such. A label that the paper does not know has a column as
-soon as it is measured; it never keeps the others out of averages and ranks.
+The columns follow from three things: the published tables, the registries, and the labels in the records. The paper's
+own methods (those of its likelihoods) are measured here. Another author's method has up to two columns: `GPCep†` with
+the published figures, and `GPCep` with those measured here, as soon as there are any. So no column is a mixture, and
+no average either. A column that is not complete takes no set from the averages of the paper's own methods; where
+measured columns are compared with each other, only the sets count that all of them have (`shared`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from statistics import mean
 
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, LikelihoodSpec
+from gpcnoise_cli.methods.registry import METHODS, MethodSpec
 from gpcnoise_cli.tables.measured import Figure, Measured
 from gpcnoise_cli.tables.published import (
     PAPER_KERNEL,
@@ -20,10 +23,14 @@ from gpcnoise_cli.tables.published import (
     published_labels,
     published_sets,
 )
+from gpcnoise_cli.tables.statistics import LEAST_SETS
 from gpcnoise_cli.tables.table import NOT_APPLICABLE, NOT_COMPUTED
 
 DIGITS = {"acc": 2, "nll": 4}
 PAPER_SPLITS = 10
+PUBLISHED = "†"
+# Measured columns are compared where they share at least this part of the sets that the fullest of them has.
+LEAST_SHARED = 1 / 3
 Content = Figure | str  # a figure, or why there is none
 
 
@@ -37,6 +44,11 @@ def labelled_likelihoods() -> dict[str, LikelihoodSpec]:
     return {spec.label: spec for spec in LIKELIHOODS.values()}
 
 
+def labelled() -> dict[str, LikelihoodSpec | MethodSpec]:
+    """All that can be trained, by its label."""
+    return {**labelled_likelihoods(), **{spec.label: spec for spec in METHODS.values() if spec.label is not None}}
+
+
 def paper_methods() -> tuple[str, ...]:
     """The paper's own methods: what every grid is expected to measure."""
     return tuple(label for label in published_labels() if label in own_methods())
@@ -48,30 +60,37 @@ def labels_here(*sides: Measured) -> tuple[str, ...]:
 
 
 def labels_beside(metric: str | None, measured: Measured) -> tuple[str, ...]:
-    """These, beside other authors' methods with published figures (of one metric, or of any)."""
+    """These, beside other authors' published columns (of one metric, or of any)."""
     found = measured.labels() if metric is None else measured.labels(metric)
-    return _in_order({*published_labels(metric), *found})
+    return _in_order({*published_columns(metric), *paper_methods(), *found})
+
+
+def published_columns(metric: str | None = None) -> tuple[str, ...]:
+    """The columns of other authors' published figures."""
+    return tuple(f"{label}{PUBLISHED}" for label in published_labels(metric) if label not in own_methods())
 
 
 def _in_order(labels: Iterable[str]) -> tuple[str, ...]:
-    """The paper's order, then that of the registry, then that of the alphabet."""
-    known = [*published_labels(), *labelled_likelihoods()]
-    return tuple(sorted(labels, key=lambda label: (known.index(label) if label in known else len(known), label)))
+    """The paper's order, a measured column before its published one, then that of the registries and the alphabet."""
+    known = [*published_labels(), *labelled()]
+
+    def place(label: str) -> tuple[int, str]:
+        plain = label.removesuffix(PUBLISHED)
+        return known.index(plain) if plain in known else len(known), label
+
+    return tuple(sorted(labels, key=place))
 
 
 def content(metric: str, measured: Measured, one: PublishedSet, label: str) -> Content:
-    """What stands in the column of a method on the line of a set."""
-    found, spec = measured.get(metric, one.name, label), own_methods().get(label)
+    """What stands in a column on the line of a set."""
+    if label.endswith(PUBLISHED):
+        value = published_figures(metric, PAPER_KERNEL).get((one.name, label.removesuffix(PUBLISHED)))
+        return NOT_APPLICABLE if value is None else Figure(value, None, PAPER_SPLITS, published=True)
+    found, own, spec = measured.get(metric, one.name, label), own_methods().get(label), labelled().get(label)
     if found is not None:
         return found
-    if spec is not None:
-        return NOT_APPLICABLE if one.binary and not spec.binary_published else NOT_COMPUTED
-    published = published_figures(metric, PAPER_KERNEL).get((one.name, label))
-    if published is not None:
-        return Figure(published, None, PAPER_SPLITS, published=True)
-    other = labelled_likelihoods().get(label)
-    fits = other is None or other.fits(one.classes)
-    return NOT_COMPUTED if fits and label in measured.labels(metric) else NOT_APPLICABLE
+    fits = (spec is None or spec.fits(one.classes)) and not (own and one.binary and not own.binary_published)
+    return NOT_COMPUTED if fits else NOT_APPLICABLE
 
 
 def sets_of_kind(binary: bool) -> list[PublishedSet]:
@@ -87,8 +106,39 @@ def complete_sets(metrics: Sequence[str], measured: Measured, binary: bool) -> l
     ]
 
 
+@dataclass(frozen=True)
+class Shared:
+    """The measured columns that are compared with each other, and the sets that all of them have."""
+
+    labels: tuple[str, ...] = ()
+    sets: tuple[PublishedSet, ...] = ()
+
+
+def shared(metrics: Sequence[str], measured: Measured, sets: Sequence[PublishedSet]) -> Shared:
+    """Of all measured columns, those that share enough of `sets`, and what they share.
+
+    A column that has just been begun would leave next to nothing: those with the fewest sets are left out until the
+    rest have at least three in common, and a third of what the fullest has. A column for two classes only (or for more
+    only) has no place where sets of both kinds are compared.
+    """
+    having = {
+        label: [one for one in sets if all(measured.get(metric, one.name, label) for metric in metrics)]
+        for label in labels_here(measured)
+    }
+    kinds = {one.binary for one in sets}
+    labels = [label for label in having if {one.binary for one in having[label]} == kinds]
+    labels.sort(key=lambda label: -len(having[label]))
+    while labels:
+        common = tuple(one for one in sets if all(one in having[label] for label in labels))
+        least = max(LEAST_SETS, LEAST_SHARED * len(having[labels[0]]))
+        if len(common) >= least and {one.binary for one in common} == kinds:
+            return Shared(_in_order(labels), common)
+        labels.pop()
+    return Shared()
+
+
 def average(contents: Sequence[Content]) -> Content:
-    """The mean of a column, where it has no gap; it counts as published as soon as one of its figures is."""
+    """The mean of a column, where it has no gap."""
     figures = [one for one in contents if isinstance(one, Figure)]
     if not figures or len(figures) < len(contents):
         return NOT_COMPUTED if NOT_COMPUTED in contents or not contents else NOT_APPLICABLE

@@ -1,18 +1,21 @@
 """The tables of the UCI benchmark in the layout of the paper: III and IV (a metric), V (a kernel), II (averages).
 
 An average is taken over the sets for which the paper's methods have all been measured, and says how many these are.
+Where other methods were measured on fewer of them, a second one is taken over the sets that all of these have.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 
 from gpcnoise_cli.tables.measured import Figure, Measured
 from gpcnoise_cli.tables.published import METRICS, PublishedSet, notes_beside, published_sets
 from gpcnoise_cli.tables.table import Column, Row, Table, Value, figure, text
 from gpcnoise_cli.tables.uci_figures import (
     DIGITS,
+    PUBLISHED,
     Content,
     average,
     complete_sets,
@@ -20,29 +23,30 @@ from gpcnoise_cli.tables.uci_figures import (
     labels_beside,
     labels_here,
     sets_of_kind,
+    shared,
     splits_behind,
 )
 
 AVERAGE_DIGITS = {"acc": 1, "nll": 4}
 TITLES = {"acc": "Classification accuracy in percent (acc)", "nll": "Negative log likelihood in nats (nll)"}
 # The paper's Table II gives these averages a second time without the one set on which the method fails.
-FAILURES = {"GPCep": "nursery", "GPCaug": "waveform-noise"}
-PUBLISHED = "†"
+FAILURES = {f"GPCep{PUBLISHED}": "nursery", f"GPCaug{PUBLISHED}": "waveform-noise"}
+_SHARED = "shared: over the sets that all of the measured columns have"
 _LEGEND = (
-    f"{PUBLISHED}: published (an average: at least in part); all other figures are measured here; NA: not applicable; "
-    "–: not computed here; averages: in brackets over how many complete sets."
+    f"{PUBLISHED}: published; all other columns are measured here; NA: not applicable; –: not computed here; averages: "
+    "in brackets over how many sets, those on which all of the paper's methods were measured"
 )
 
 
 def metric_table(metric: str, measured: Measured) -> Table:
     """Table III (acc) or IV (nll)."""
     labels = [(metric, label) for label in labels_beside(metric, measured)]
-    splits = [*(splits_behind(metric, measured, one) for one in published_sets()), "", ""]
-    lines = zip(_rows(labels, measured), splits, strict=True)
+    splits = [splits_behind(metric, measured, one) for one in published_sets()]
+    lines = zip(_rows(labels, measured), chain(splits, repeat("")), strict=False)  # averages have none
     rows = tuple(replace(row, values=(*row.values, text(behind))) for row, behind in lines)
     columns = (*_set_columns(), *(Column(label) for _, label in labels), Column("splits", optional=True))
     what = f"{TITLES[metric]}, {measured.kernel} kernel, protocol {measured.protocol}"
-    notes = (_LEGEND, *notes_beside(measured.protocol), *measured.notes)
+    notes = (f"{_LEGEND}{_shared_note([metric], measured)}.", *notes_beside(measured.protocol), *measured.notes)
     return Table(f"uci-{metric}", what, columns, rows, notes)
 
 
@@ -52,7 +56,8 @@ def kernel_table(measured: Measured) -> Table:
     columns = (*_set_columns(), *(Column(label, group=metric) for metric, label in labels))
     what = f"Accuracy and negative log likelihood, {measured.kernel} kernel, protocol {measured.protocol}"
     splits = sorted({one.splits for one in measured.figures.values()})
-    notes = (f"splits behind each figure: {' or '.join(map(str, splits)) or 'none'}.", *measured.notes)
+    behind = f"splits behind each figure: {' or '.join(map(str, splits)) or 'none'}"
+    notes = (f"{behind}{_shared_note(METRICS, measured)}.", *measured.notes)
     return Table("uci-kernel", what, columns, tuple(_rows(labels, measured)), notes)
 
 
@@ -67,20 +72,27 @@ def averages_table(measured: Measured) -> Table:
     )
     rows = []
     for binary in (True, False):
+        kind = "binary" if binary else "multi-class"
         for metric in METRICS:
-            complete = complete_sets([metric], measured, binary)
-            lines = {label: [content(metric, measured, one, label) for one in complete] for label in labels}
-            values = _marked([average(line) for line in lines.values()], metric, AVERAGE_DIGITS[metric])
-            shown = [
-                _bracketed(value, metric, label, complete, lines[label])
-                for value, label in zip(values, labels, strict=True)
-            ]
-            kind = ("binary" if binary else "multi-class") if metric == "acc" else ""
-            counted = f"{len(complete)}/{len(sets_of_kind(binary))}"
-            rows.append(Row((text(kind), text(metric), text(counted), *shown), rule=kind == "multi-class"))
+            for called, sets in _averaged([metric], measured, binary).items():
+                lines = {label: [content(metric, measured, one, label) for one in sets] for label in labels}
+                values = _marked([average(line) for line in lines.values()], metric, AVERAGE_DIGITS[metric])
+                shown = [
+                    _bracketed(value, metric, label, sets, lines[label])
+                    for value, label in zip(values, labels, strict=True)
+                ]
+                counted = f"{len(sets)}/{len(sets_of_kind(binary))}"
+                first = metric == METRICS[0] and not called
+                rows.append(
+                    Row(
+                        (text(f"{kind}{called}" if first or called else ""), text(metric), text(counted), *shown),
+                        rule=first and not binary,
+                    )
+                )
     notes = (
-        f"averages over the sets complete here; {PUBLISHED}: of figures published, at least in part; in brackets "
-        "without nursery (GPCep) and waveform-noise (GPCaug), as in the paper.",
+        f"averages over the sets on which all of the paper's methods were measured{_shared_note(METRICS, measured)}; "
+        f"{PUBLISHED}: of published figures, in brackets without nursery (GPCep) and waveform-noise (GPCaug), as in "
+        "the paper.",
         *notes_beside(measured.protocol),
         *measured.notes,
     )
@@ -103,12 +115,30 @@ def _rows(labels: Sequence[tuple[str, str]], measured: Measured) -> list[Row]:
         ]
         rows.append(Row((text(one.name), text(one.n), text(d), text(one.classes), *values)))
     for binary in (True, False):
-        complete = complete_sets(metrics, measured, binary)
-        averages = [average([content(metric, measured, one, label) for one in complete]) for metric, label in labels]
-        values = [_value(one, DIGITS[metric]) for one, (metric, _) in zip(averages, labels, strict=True)]
-        kind = f"{'binary' if binary else 'multi-class'} ({len(complete)})"
-        rows.append(Row((text(kind), *[text("")] * 3, *values), rule=binary))
+        for called, sets in _averaged(metrics, measured, binary).items():
+            averages = [average([content(metric, measured, one, label) for one in sets]) for metric, label in labels]
+            values = [_value(one, DIGITS[metric]) for one, (metric, _) in zip(averages, labels, strict=True)]
+            kind = f"{'binary' if binary else 'multi-class'}{called} ({len(sets)})"
+            rows.append(Row((text(kind), *[text("")] * 3, *values), rule=binary and not called))
     return rows
+
+
+def _averaged(metrics: Sequence[str], measured: Measured, binary: bool) -> dict[str, Sequence[PublishedSet]]:
+    """The sets of each average, by what its line adds to the kind; a second one only where it is another."""
+    complete = complete_sets(metrics, measured, binary)
+    common = shared(metrics, measured, complete).sets
+    return {"": complete} if len(common) in (0, len(complete)) else {"": complete, ", shared": common}
+
+
+def _shared_note(metrics: Sequence[str], measured: Measured) -> str:
+    """What is to be said of the second averages, where there are any."""
+    found = {}
+    for kind, binary in (("binary", True), ("multi-class", False)):
+        if len(_averaged(metrics, measured, binary)) > 1:
+            found[kind] = shared(metrics, measured, complete_sets(metrics, measured, binary)).labels
+    if not found:
+        return ""
+    return f"; {_SHARED} ({'; '.join(f'{kind}: ' + ', '.join(labels) for kind, labels in found.items())})"
 
 
 def _set_columns() -> tuple[Column, ...]:
@@ -118,7 +148,7 @@ def _set_columns() -> tuple[Column, ...]:
 def _value(one: Content, digits: int, *, best: bool = False) -> Value:
     if isinstance(one, str):
         return text(one)
-    return figure(one.mean, digits, one.error, best=best, mark=PUBLISHED if one.published else "")
+    return figure(one.mean, digits, one.error, best=best)
 
 
 def _marked(contents: Sequence[Content], metric: str, digits: int | None = None) -> list[Value]:
@@ -131,11 +161,8 @@ def _marked(contents: Sequence[Content], metric: str, digits: int | None = None)
 
 def _bracketed(value: Value, metric: str, label: str, sets: Sequence[PublishedSet], line: Sequence[Content]) -> Value:
     """An average with its second one, where the set on which the published method fails is part of it."""
-    failed = [
-        isinstance(one, Figure) and one.published and each.name == FAILURES.get(label)
-        for each, one in zip(sets, line, strict=True)
-    ]
-    without = average([one for one, is_failure in zip(line, failed, strict=True) if not is_failure])
-    if not any(failed) or isinstance(without, str):
+    kept = [one for each, one in zip(sets, line, strict=True) if each.name != FAILURES.get(label)]
+    without = average(kept)
+    if len(kept) == len(line) or isinstance(without, str):
         return value
     return replace(value, text=f"{value.text} ({without.mean:.{AVERAGE_DIGITS[metric]}f})")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from gpcnoise_cli.claims.claim import all_claims
 from gpcnoise_cli.claims.evidence import Evidence, Source
 from gpcnoise_cli.claims.judge import judge_all
 from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.methods.registry import METHODS
 
 Cells = Callable[..., list[Path]]
 FAST = Source("fast", "paper")
@@ -61,6 +63,18 @@ def test_a_column_that_the_paper_copied_has_a_reason_of_its_own(uci_cells: Cells
     uci_cells("magic", "Selu", [(99.7, 0.01), (99.8, 0.01), (99.75, 0.01)])
     uci_cells("magic", "Selu", [(86.9, 0.3), (87.0, 0.3), (86.8, 0.3)], protocol="clean")
     assert reason(tmp_path / "results", "tab_UCI_acc/magic/Selu/acc") == "copied column"
+
+
+def test_so_has_orth_with_the_kernel_it_was_published_with(
+    uci_cells: Cells, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(METHODS, "orth", replace(METHODS["ep"], name="orth", label="ORTH"))
+    uci_cells("magic", "ORTH", [(99.7, 0.01), (99.8, 0.011), (99.75, 0.012)], kernel="matern52+rbf")
+    name = "tab_UCI_nll/magic/ORTH/nll"  # published: 0.2658
+    assert reason(tmp_path / "results", name) == "not known"
+    clean = [(89.0, 0.27), (89.1, 0.26), (89.2, 0.265)]
+    uci_cells("magic", "ORTH", clean, kernel="matern52+rbf", protocol="clean")
+    assert reason(tmp_path / "results", name) == "copied column"
 
 
 def test_a_gap_of_nothing_cannot_be_closed() -> None:

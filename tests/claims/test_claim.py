@@ -37,7 +37,7 @@ def test_statements_say_where_they_stand_and_how_they_are_checked() -> None:
     for claim in statements:
         assert claim.says, claim.name
         assert claim.where, claim.name
-        assert claim.check in {*SHOWN, *_CELL_CHECKS, "miniboone", "other-methods"}, claim.name
+        assert claim.check in {*SHOWN, *_CELL_CHECKS, "miniboone"}, claim.name
         if claim.check in _CELL_CHECKS:
             assert claim.members(), claim.name
             assert claim.margin is not None

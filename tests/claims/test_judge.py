@@ -106,6 +106,56 @@ def test_a_method_that_is_not_here_is_not_runnable(results: Path, monkeypatch: p
     assert (found.verdict, found.note) == (Verdict.NOT_RUNNABLE, "no method Selu here")
 
 
+BASELINES = ("Selu", "ORTH", "GPCep", "GPCaug")
+
+
+@pytest.fixture
+def with_orth(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from gpcnoise_cli.methods.registry import METHODS
+
+    monkeypatch.setitem(METHODS, "orth", replace(METHODS["ep"], name="orth", label="ORTH"))
+
+
+@pytest.mark.usefixtures("with_orth")
+@pytest.mark.parametrize("label", BASELINES)
+def test_every_published_figure_of_another_author_is_judged_once_its_cells_are_there(
+    label: str, uci_cells: Cells, results: Path
+) -> None:
+    claims = [claim for claim in all_claims() if claim.label == label and claim.is_figure and claim.sets != "miniboone"]
+    assert len({claim.sets for claim in claims}) == 18
+    assert {verdict(claim.name, results).note for claim in claims} == {"no cell"}
+    kernel = "matern52+rbf" if label == "ORTH" else "rbf"
+    for name in {claim.sets for claim in claims}:
+        found = {claim.metric: claim.value or 0.0 for claim in claims if claim.sets == name}
+        splits = around(found["acc"], found.get("nll", 0.1), 3, 1e-3)
+        uci_cells(name, label, splits, kernel=kernel)
+    assert {verdict(claim.name, results).verdict for claim in claims} == {Verdict.CONFIRMED}
+    averages = [claim for claim in all_claims() if claim.label == label and claim.table == "II"]
+    assert averages
+    assert {verdict(claim.name, results).verdict for claim in averages} == {Verdict.CONFIRMED}
+
+
+@pytest.mark.usefixtures("with_orth")
+def test_what_the_text_says_of_other_authors_is_judged_by_their_cells(uci_cells: Cells, results: Path) -> None:
+    uci_cells("nursery", "GPC-II", around(99.9, 0.01, 3))
+    uci_cells("nursery", "GPCep", around(99.92, 0.0112, 3))
+    assert verdict("text/ep-nursery", results).verdict is Verdict.CONTRADICTED, "it does not fail here"
+    uci_cells("waveform-noise", "GPC-II", around(84.0, 0.46, 3))
+    uci_cells("waveform-noise", "GPCaug", around(33.4, 1.098, 3))
+    for name in ("aug-waveform-noise", "aug-waveform-noise-nll"):
+        assert verdict(f"text/{name}", results).verdict is Verdict.CONFIRMED
+    names = [one.name for one in published_sets() if one.binary and one.name not in ("mushroom", "miniboone")]
+    for name in names:
+        uci_cells(name, "GPC-II", around(95.0, 0.20, 3))
+        uci_cells(name, "GPCep", around(95.0, 0.15, 3))
+    assert verdict("text/ep-nll-binary", results).verdict is Verdict.CONFIRMED, "better is competitive, too"
+    for name in names:
+        uci_cells(name, "GPCep", around(95.0, 0.25, 3))
+    assert verdict("text/ep-nll-binary", results).verdict is Verdict.CONTRADICTED
+
+
 def test_miniboone_is_judged_once_it_has_cells(uci_cells: Cells, results: Path) -> None:
     uci_cells("miniboone", "GPC-I", around(99.89, 0.0046, 3, 0.001))
     assert verdict("tab_UCI_acc/miniboone/GPC-I/acc", results).verdict is Verdict.CONFIRMED
@@ -166,3 +216,41 @@ def test_figures_of_one_split_stay_undecided_and_exact_ones_do_not(results: Path
     found = verdict("text/elbo-order", results)
     assert (found.verdict, found.note) == (Verdict.CONTRADICTED, "0 of 1 models")
     assert verdict("text/toy-classified", results).verdict is Verdict.NOT_COMPUTED
+
+
+def test_other_methods_on_airline_and_delta_are_judged_by_their_curves(results: Path) -> None:
+    def file(folder: str, methods: list[str], runs: list[dict[str, object]], iterations: int = 100) -> None:
+        path = results / "figures" / folder / "summary.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps({"settings": {"iterations": iterations, "methods": methods}, "runs": runs}))
+
+    own = {"GPC-I": 1.04, "GPC-II": 1.03, "GPC-III": 1.02, "GPCsm": 0.99}
+    file("airline", ["step"], [{"method": label, "acc": 50.0, "nll": nll} for label, nll in own.items()])
+    found = verdict("text/airline-ep", results)
+    assert (found.verdict, found.note) == (Verdict.NOT_COMPUTED, "no curve of GPCep")
+    # A curve that was made apart counts with the same settings only.
+    file("airline-methods-ep", ["ep"], [{"method": "GPCep", "acc": 50.0, "nll": 1.0}])
+    file("airline-methods-augmented", ["augmented"], [{"method": "GPCaug", "acc": 49.0, "nll": 1.035}])
+    file("airline-methods-dirichlet", ["dirichlet"], [{"method": "GPD", "acc": 49.0, "nll": 0.1}], iterations=5)
+    found = verdict("text/airline-ep", results)
+    assert (found.verdict, found.note) == (Verdict.UNDECIDED, "one split: 4 of 4 (rivals, 100 steps)")
+    assert verdict("text/airline-aug", results).note == "one split: 3 of 4 (rivals, 100 steps)"
+    assert verdict("text/airline-softmax-nll", results).note == "one split: 3 of 3 (rivals, 100 steps)"
+
+    run = {"dataset": "adult", "nll": 0.4}
+    ends = [{"likelihood": name, "delta_mode": "free", "settled_at": at} for name, at in (("step", 50), ("probit", 70))]
+    slow = {"likelihood": "augmented", "delta_mode": "", "settled_at": 60}
+    file("delta", ["step"], [run | one for one in (*ends, slow)])
+    assert verdict("text/aug-slow", results).note == "one split: 1 of 2 (with a free δ)"
+    assert verdict("text/softmax-slow", results).note == "no curve of GPCsm"
+
+
+def test_a_curve_of_a_method_that_is_not_here_cannot_be_run(results: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from gpcnoise_cli.methods.registry import METHODS
+
+    monkeypatch.delitem(METHODS, "ep")
+    path = results / "figures" / "airline" / "summary.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"settings": {}, "runs": []}))
+    found = verdict("text/airline-ep", results)
+    assert (found.verdict, found.note) == (Verdict.NOT_RUNNABLE, "no method GPCep here")

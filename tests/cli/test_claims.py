@@ -77,6 +77,7 @@ def test_a_claim_in_json_says_what_it_rests_on(cli: Cli) -> None:
         (("--write", "--set", "adult"), "without filters"),
         (("ablate", "luck"), "unknown ablation 'luck'"),
         (("ablate", "delta-prior", "--likelihoods", "softmax"), "softmax has no δ"),
+        (("ablate", "squash", "--likelihoods", "softmax"), "softmax has no product of CDFs to flip; name step, probit"),
         (("ablate", "ard", "--datasets", "iris"), "unknown dataset 'iris'"),
     ],
 )
@@ -103,7 +104,7 @@ def test_write_then_check_then_delete(cli: Cli, results: Path) -> None:
 
 def test_the_ablations_are_listed(cli: Cli) -> None:
     stdout = cli("claims", "ablate").stdout
-    for name in ("row-number", "ard", "shared-kernel", "delta-prior", "steps"):
+    for name in ("row-number", "ard", "shared-kernel", "delta-prior", "squash", "k-means", "steps"):
         assert name in stdout
     assert set(json.loads(cli("claims", "ablate", "--json").stdout)["ablations"]) >= {"row-number", "ard"}
 

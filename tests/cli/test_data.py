@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
-VERBS = ("list", "fetch", "import", "verify", "show", "export", "audit")
+VERBS = ("list", "fetch", "import", "verify", "show", "export", "audit", "describe")
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ def test_show_of_an_absent_set_says_how_to_get_it(cli):
 
 
 def test_show_and_export_take_ones_own_file(cli, tmp_path):
-    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i},{'ab'[i % 2]}\n" for i in range(30)))
+    (tmp_path / "t.csv").write_text("x,y\n" + "".join(f"{i}.5,{'ab'[i % 2]}\n" for i in range(30)))
     outcome = cli("data", "show", "file", "--data", tmp_path / "t.csv", "--target", "y", "--json")
     assert json.loads(outcome.stdout)["loaded"]["balance"][0]["class"] == "a"
     out = tmp_path / "t.npz"
@@ -148,3 +150,49 @@ def test_wrong_usage_is_one_sentence(arguments, code, message, cli, tmp_path, mo
     assert message in outcome.stderr
     assert outcome.stderr.count("\n") == 1
     assert outcome.stdout == ""
+
+
+SORTED = "rownames,x,when,note,kind\n" + "".join(
+    f"{i + 1},{(i * 37 % 101) / 7:.3f},2020-{1 + i % 12:02}-{1 + i % 28:02},same,{'ab'[i // 60]}\n" for i in range(120)
+)
+
+
+def test_describe_says_what_each_column_is(cli, tmp_path):
+    (tmp_path / "t.csv").write_text(SORTED)
+    outcome = cli("data", "describe", tmp_path / "t.csv", "--target", "kind")
+    assert outcome.code == 0
+    header, *lines = outcome.stdout.splitlines()
+    assert header.split() == ["column", "kind", "missing", "levels", "used"]
+    assert [line.split()[:2] for line in lines[:4]] == [
+        ["rownames", "identifier"],
+        ["x", "number"],
+        ["when", "date"],
+        ["note", "constant"],
+    ]
+    assert "column 'rownames' is left out: " in outcome.stderr
+    facts = json.loads(
+        cli("data", "describe", tmp_path / "t.csv", "--target", "kind", "--drop", "when", "--json").stdout
+    )
+    assert facts["classes"] == [{"class": "a", "rows": 60}, {"class": "b", "rows": 60}]
+    assert [column["features"] for column in facts["columns"]] == [[], ["x"], [], []]
+
+
+def test_describe_imports_no_tensorflow(tmp_path):
+    (tmp_path / "t.csv").write_text(SORTED)
+    code = (
+        "import sys; from gpcnoise_cli.cli.main import main; "
+        f"code = main(['data', 'describe', {str(tmp_path / 't.csv')!r}, '--target', 'kind']); "
+        "print(code, 'tensorflow' in sys.modules)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == "0 False"
+
+
+def test_audit_of_ones_own_file_finds_the_leak(cli, tmp_path):
+    (tmp_path / "t.csv").write_text(SORTED)
+    facts = json.loads(cli("data", "audit", "--data", tmp_path / "t.csv", "--target", "kind", "--json").stdout)
+    assert {one["dataset"]: one["verdict"] for one in facts["sets"]} == {"(row order)": "leak", "rownames": "leak"}
+    outcome = cli("data", "audit", "--data", tmp_path / "t.csv")
+    assert (outcome.code, "--target" in outcome.stderr) == (2, True)
+    outcome = cli("data", "audit", "magic", "--data", tmp_path / "t.csv", "--target", "kind")
+    assert (outcome.code, "not both" in outcome.stderr) == (2, True)

@@ -12,7 +12,17 @@ import pytest
 from gpcnoise_cli import doctor
 
 Cli = Callable[..., Any]
-NAMES = ["python", "packages", "devices", "threads", "data folder", "writing here", "writing runs", "writing data"]
+NAMES = [
+    "python",
+    "packages",
+    "devices",
+    "threads",
+    "backends",
+    "data folder",
+    "writing here",
+    "writing runs",
+    "writing data",
+]
 
 
 @pytest.fixture(autouse=True)

@@ -72,7 +72,8 @@ def test_every_setting_is_an_option(experiment: Experiment, cli: Cli, monkeypatc
     [
         ("reproduce", ["uci", *EXPERIMENTS, "all"]),
         ("reproduce delta --sets adult,waveform-", ["adult,waveform-noise"]),
-        ("reproduce delta --methods s", ["step"]),
+        ("reproduce delta --methods st", ["step"]),
+        ("reproduce airline --methods step,e", ["step,ep"]),
     ],
 )
 def test_completion_knows_the_figures_and_stays_quick(typed: str, offered: list[str]) -> None:
@@ -122,6 +123,7 @@ def test_errors_finds_the_best_variance(cli: Cli, tmp_path: Path) -> None:
 
 def test_findings_are_the_result_and_go_to_stdout(cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gpcnoise_cli.figures.capabilities.trains", lambda method, classes: True)  # slow, tested there
     outcome = cli("reproduce", "capabilities")
     assert outcome.code == 0
     assert "Beyond the paper: softmax for two classes; further bounds: tilted for softmax." in outcome.stdout
@@ -129,6 +131,12 @@ def test_findings_are_the_result_and_go_to_stdout(cli: Cli, tmp_path: Path, monk
     table = {row["method"]: row for row in rows_of(Path("results/figures/capabilities/capabilities.csv"))}
     assert table["gpcnoise"]["softmax"] == "yes (b, m)"
     assert table["the paper"]["softmax"] == "yes (m)"
+    assert "Handled here as printed: GPCep, GPCaug" in outcome.stdout
+    for label in ("GPCep", "GPCaug"):
+        assert {**table[f"{label}, here"], "method": label} == table[label]
+    assert list(table["SVGP-probit, here"].values())[1:] == ["no", "yes (b)", "no", "no"]
+    assert list(table["GPD, here"].values())[1:] == ["no", "no", "no", "yes (b, m)"]
+    assert not any("Selu" in name for name in table), "a network has no likelihood"
 
 
 @pytest.mark.slow  # ten small models
@@ -169,13 +177,25 @@ def test_delta_compares_the_three_modes(cli: Cli, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_other_methods_have_a_curve_beside_those_with_a_delta(cli: Cli, tmp_path: Path) -> None:
+    options = ("--sets", "twonorm", "--methods", "step,augmented,ep,softmax_sampled", "--iterations", 4, "-m", 5)
+    outcome = cli("reproduce", "delta", *options, "--out", tmp_path / "d", "--json")
+    assert outcome.code == 0, outcome.stderr
+    summary = json.loads(outcome.stdout)
+    check_files(tmp_path / "d", summary)
+    assert [(run["likelihood"], run["delta_mode"]) for run in summary["runs"]][3:] == [("augmented", ""), ("ep", "")]
+    assert summary["missing"] == ["softmax_sampled is not for the number of classes of twonorm."]
+
+
+@pytest.mark.slow
 def test_airline_reports_speed_and_memory(cli: Cli, tmp_path: Path, flights: Path) -> None:
-    options = ("--methods", "probit,softmax", "--iterations", 4, "-m", 5)
+    options = ("--methods", "probit,softmax,ep,selu", "--iterations", 4, "-m", 5)
     outcome = cli("reproduce", "airline", *options, "--out", tmp_path / "a", "--json")
     assert outcome.code == 0, outcome.stderr
     summary = json.loads(outcome.stdout)
     check_files(tmp_path / "a", summary)
     assert summary["dataset"] == "airline"
+    assert [run["method"] for run in summary["runs"]] == ["GPC-II", "GPCsm", "GPCep", "Selu"]
     for run in summary["runs"]:
         assert run["milliseconds_per_step"] > 0
         assert 50 < run["peak_memory_mb"] < 100_000
@@ -220,7 +240,8 @@ def test_all_goes_on_after_a_failure_and_writes_an_index(
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("delta", "--methods", "softmax"), "unknown likelihood 'softmax'"),
+        (("delta", "--methods", "sofmax"), "unknown method 'sofmax'; did you mean 'softmax'"),
+        (("airline", "--methods", "probit_quadrature"), "unknown method 'probit_quadrature'"),
         (("delta", "--sets", "adlut"), "did you mean 'adult'"),
         (("bounds", "--curves-only", "--sets", "letter"), "omit --sets"),
         (("all", "--only", "toys"), "did you mean 'toy'"),

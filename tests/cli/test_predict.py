@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,14 +64,16 @@ def test_a_saved_model_predicts_what_the_trained_one_did(
     from gpcnoise_cli.methods.trained_model import TrainedModel
 
     model, split = TrainedModel.load(run.path), load_split("file", path=str(tables.three), target="kind")
-    assert evaluate(model.predict_scaled(split.X_test), split.y_test).nll == run.result["nll"]
+    assert evaluate(model.classifier.predict(split.X_test), split.y_test).nll == run.result["nll"]
+    assert evaluate(model.predict_scaled(split.X_test), split.y_test).nll == pytest.approx(run.result["nll"], abs=1e-5)
     expected = model.predict_probabilities(read_features(tables.three, model.encoder))
     np.testing.assert_array_equal(printed(cli, run.path, tables.three).iloc[:, 1:].to_numpy(), expected)
 
 
 def test_the_order_of_columns_does_not_matter(cli: Cli, run: Path, tables: Any, tmp_path: Path) -> None:
     expected = printed(cli, run, tables.three)
-    reordered = pd.read_csv(tables.three)[["old", "weight", "colour", "height"]].assign(unheard_of="x")
+    read = pd.read_csv(tables.three, float_precision="round_trip")
+    reordered = read[["old", "weight", "colour", "height"]].assign(unheard_of="x")
     reordered.to_csv(tmp_path / "reordered.csv", index=False)
     pd.testing.assert_frame_equal(printed(cli, run, tmp_path / "reordered.csv"), expected, check_exact=True)
 
@@ -118,7 +121,7 @@ def test_a_bad_cell_of_a_later_block_is_named_by_its_row(
     table.to_csv(tmp_path / "junk.csv", index=False)
     monkeypatch.setattr(trained_module, "BLOCK_ROWS", 50)
     out = tmp_path / "out.csv"
-    words = ["junk.csv", "'tall' is not a number", "2 such values", "row 121", "line 122", "'height'"]
+    words = ["junk.csv", "'tall' is not a number", "row 121", "line 122", "'height'"]
     refused(1, words, "predict", run, "--data", tmp_path / "junk.csv", "--out", out)
     assert not out.exists()
     assert [path.name for path in tmp_path.iterdir() if path.is_file()] == ["junk.csv"]
@@ -179,3 +182,59 @@ def test_a_registered_set_wants_its_features_by_name(cli: Cli, refused: Callable
     assert len(printed(cli, run, tmp_path / "new.csv")) == 20
     rows.drop(columns=features[0]).to_csv(tmp_path / "short.csv", index=False)
     refused(1, ["short.csv", f"missing column {features[0]!r}"], "predict", run, "--data", tmp_path / "short.csv")
+
+
+def test_gaps_and_unknown_levels_are_filled_pooled_and_said(cli: Cli, run: Path, tables: Any, tmp_path: Path) -> None:
+    table = pd.read_csv(tables.three).assign(weight=np.nan, colour="green")
+    table.to_csv(tmp_path / "new.csv", index=False)
+    outcome = cli("predict", run, "--data", tmp_path / "new.csv")
+    assert outcome.code == 0
+    assert outcome.stderr.splitlines() == [
+        "missing values filled as in training: 'weight' (160).",
+        "column 'colour': 160 values of rare or unknown levels ('green') pooled.",
+    ]
+    outcome = cli("evaluate", run, "--data", tmp_path / "new.csv", "--json")
+    assert json.loads(outcome.stdout)["n"] == 160
+    assert "'weight' (160)" in outcome.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_columns_are_carried_along(cli: Cli, run: Path, tables: Any, tmp_path: Path, ending: str) -> None:
+    table = pd.read_csv(tables.three).assign(id=[f"00{i}" for i in range(160)])
+    table.to_csv(tmp_path / "new.csv", index=False, sep=";")
+    out = tmp_path / f"out.{ending}"
+    assert cli("predict", run, "--data", tmp_path / "new.csv", "--keep", "id", "--out", out).code == 0
+    found = pd.read_parquet(out) if ending == "parquet" else pd.read_csv(out, dtype={"id": str})
+    assert list(found.columns)[:2] == ["id", "class"]
+    assert found["id"].tolist() == table["id"].tolist()
+    assert found["class"].tolist() == printed(cli, run, tables.three)["class"].tolist()
+
+
+def test_a_column_to_keep_must_be_there_and_have_a_name_of_its_own(
+    refused: Callable[..., None], run: Path, tables: Any, tmp_path: Path
+) -> None:
+    refused(2, ["no column 'idd'"], "predict", run, "--data", tables.three, "--keep", "idd")
+    pd.read_csv(tables.three).assign(**{"class": 1}).to_csv(tmp_path / "n.csv", index=False)
+    refused(1, ["kept column 'class'"], "predict", run, "--data", tmp_path / "n.csv", "--keep", "class")
+
+
+def test_rows_come_from_standard_input(cli: Cli, run: Path, tables: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(tables.three.read_bytes())))
+    outcome = cli("predict", run, "--data", "-")
+    found = pd.read_csv(io.StringIO(outcome.stdout), float_precision="round_trip")
+    pd.testing.assert_frame_equal(found, printed(cli, run, tables.three))
+
+
+def test_a_model_saved_before_there_was_a_policy_predicts_as_it_did(
+    cli: Cli, refused: Callable[..., None], run: Path, tables: Any, tmp_path: Path
+) -> None:
+    old = Path(shutil.copytree(run, tmp_path / "old"))
+    description = json.loads((old / "model.json").read_text())
+    encoder = description["encoder"]
+    encoder["columns"] = [{key: one[key] for key in ("name", "kind", "levels")} for one in encoder["columns"]]
+    del encoder["markers"], encoder["kept"]
+    (old / "model.json").write_text(json.dumps(description))
+    pd.testing.assert_frame_equal(printed(cli, old, tables.three), printed(cli, run, tables.three))
+    assert cli("evaluate", old).code == 0
+    pd.read_csv(tables.three).assign(colour="green").to_csv(tmp_path / "new.csv", index=False)
+    refused(1, ["unseen level 'green'", "row 1"], "predict", old, "--data", tmp_path / "new.csv")

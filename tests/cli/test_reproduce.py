@@ -68,6 +68,20 @@ def test_another_method_is_one_cell_per_set_that_it_can_do(cli: Cli, another_met
     assert plan(cli, *asked)["folder"] == "results/uci-trees-7"
 
 
+def test_methods_and_likelihoods_are_planned_together_and_what_does_not_fit_is_said(cli: Cli) -> None:
+    asked = ["--preset", "fast", "--protocol", "clean", "--splits", "0", "--datasets", "ringnorm,waveform"]
+    found = plan(cli, *asked, "--methods", "ep,selu", "--likelihoods", "augmented,dirichlet,probit_quadrature")
+    names = {cell["name"].removeprefix("clean/rbf/").removesuffix("/split-00") for cell in found["cells"]}
+    both = {
+        f"{name}/{column}" for name in ("ringnorm", "waveform") for column in ("ep", "selu", "augmented", "dirichlet")
+    }
+    assert names == {*both, "ringnorm/probit_quadrature"}
+    outcome = cli("reproduce", "uci", "--dry-run", *asked, "--likelihoods", "probit_quadrature,augmented")
+    assert "probit_quadrature is not for the number of classes of waveform: left out there" in outcome.stderr
+    assert "augmented is not" not in outcome.stderr
+    assert {cell["name"].split("/")[3] for cell in plan(cli, *asked, "--methods", "ep")["cells"]} == {"ep"}
+
+
 def test_done_failed_and_foreign_cells_are_told_apart(cli: Cli) -> None:
     def cell(likelihood: str, *more: str) -> Cell:
         overrides = ["preset=paper", "dataset=twonorm", f"likelihood={likelihood}", "protocol=paper", *more]

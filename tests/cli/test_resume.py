@@ -118,7 +118,8 @@ def test_a_request_to_stop_leaves_a_checkpoint(stopped: Callable[[str], Stopped]
     last = run.stderr.splitlines()[-1]
     assert last.startswith("stopped at step ")
     assert last.endswith(f"continue with: gpcnoise train --resume {run.path}")
-    assert {path.name for path in run.path.iterdir()} == {"checkpoint.npz", "config.yaml", "curve.csv", "log.txt"}
+    files = {"checkpoint.npz", "columns.json", "config.yaml", "curve.csv", "log.txt"}
+    assert {path.name for path in run.path.iterdir()} == files
 
 
 def test_an_unfinished_run_has_no_model_yet(

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 Cli = Callable[..., Any]
@@ -37,7 +38,7 @@ PAPER_IN_FLOAT32 = (
     *("--preset", "paper", "--iterations", "8", "--likelihood", "probit", "--shared-kernel", "--precision", "float32"),
     "delta.prior=beta",
 )
-FILES = ["config.yaml", "curve.csv", "log.txt", "metrics.json", "model.json", "model.npz"]
+FILES = ["columns.json", "config.yaml", "curve.csv", "log.txt", "metrics.json", "model.json", "model.npz"]
 
 
 def parameters(run_dir: Path) -> dict[str, np.ndarray]:
@@ -299,3 +300,38 @@ def test_a_result_from_before_a_score_was_added_is_still_shown(
     assert outcome.stdout.splitlines()[2].split()[4:6] == ["–", "–"]
     assert cli("evaluate", old).code == 0
     assert cli("plot", old, run.path, "--out", tmp_path / "plots").code == 0
+
+
+def test_a_table_as_it_is(cli: Cli, tmp_path: Path) -> None:
+    """Sorted by class, with row numbers, gaps, prices, dates and something to keep: one command, nothing prepared."""
+    rng = np.random.default_rng(0)
+    n = 120
+    x = rng.normal(size=n)
+    table = pd.DataFrame(
+        {
+            "rownames": range(1, n + 1),
+            "x": np.where(rng.random(n) < 0.2, np.nan, x),
+            "price": [f"${1000 + 500 * abs(value):,.2f}" for value in x],
+            "when": np.where(rng.random(n) < 0.1, "", [f"{1 + i % 28:02}.{1 + i % 12:02}.2021" for i in range(n)]),
+            "code": [f"c{i}" for i in range(n)],
+            "kind": np.where(np.arange(n) < 60, "01", " 1"),
+        }
+    )
+    table.to_csv(tmp_path / "t.txt", index=False, sep="|", encoding="latin-1")
+    command = ["train", "--data", tmp_path / "t.txt", "--target", "kind", "-m", 8, "--iterations", 25, "--json"]
+    outcome = cli(*command, "--keep", "code", "--out", tmp_path / "run")
+    assert outcome.code == 0, outcome.stderr
+    assert "column 'rownames' is left out" in outcome.stderr
+    assert "tells the class" not in outcome.stderr
+    honest = json.loads(outcome.stdout)
+    assert honest["class_names"] == [" 1", "01"]
+    columns = json.loads((tmp_path / "run/columns.json").read_text())["columns"]
+    kinds = {column["column"]: column["kind"] for column in columns}
+    assert kinds == {"rownames": "identifier", "x": "number", "price": "number", "when": "date", "code": "kept"}
+    predicted = cli("predict", tmp_path / "run", "--data", tmp_path / "t.txt").stdout.splitlines()
+    assert predicted[0] == "code,class,p( 1),p(01)"
+    assert {line.split(",")[1] for line in predicted[1:]} <= {"01", " 1"}
+
+    outcome = cli(*command, "--treat", "rownames=number", "--out", tmp_path / "leak")
+    assert "warning: column 'rownames' looks like a row number and tells the class" in outcome.stderr
+    assert json.loads(outcome.stdout)["acc"] > max(honest["acc"], 90.0)

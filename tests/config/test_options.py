@@ -32,6 +32,7 @@ def test_help_names_every_choice(group: str) -> None:
         ("kernel.ard", False, ["--no-ard"]),
         ("kernel.shared", False, ["--kernel-per-class"]),
         ("kernel.shared", True, ["--shared-kernel"]),
+        ("dataset.treat", ["a=number", "b=date"], ["--treat", "a=number", "--treat", "b=date"]),
     ],
 )
 def test_a_value_as_words(key: str, value: object, words: list[str]) -> None:
@@ -40,6 +41,12 @@ def test_a_value_as_words(key: str, value: object, words: list[str]) -> None:
 
 def test_a_flag_may_say_the_opposite_of_its_key() -> None:
     assert overrides_for({"kernel_per_class": True, "ard": True}) == ["kernel.ard=true", "kernel.shared=false"]
+
+
+def test_options_that_may_be_repeated_become_lists() -> None:
+    given = {"data": "t.csv", "target": "y", "treat": ["a b=number", "it's, ${x}=date"], "na_values": [""], "keep": []}
+    dataset = compose(overrides_for(given)).dataset
+    assert (dataset.treat, dataset.na_values, dataset.keep) == (given["treat"], [""], [])
 
 
 def test_the_parameters_of_the_estimator_are_values_of_the_configuration() -> None:

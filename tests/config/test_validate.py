@@ -10,6 +10,7 @@ from gpcnoise_cli.config import validate as rules
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.groups import VALUES, name_key
 from gpcnoise_cli.config.keys import key_types
+from gpcnoise_cli.config.schema import TABLE_KEYS
 from gpcnoise_cli.config.validate import validate
 from gpcnoise_cli.errors import UsageError
 
@@ -71,7 +72,12 @@ def test_a_value_that_is_not_allowed_is_named(key: str, value: object) -> None:
 def test_every_number_and_every_text_has_a_rule() -> None:
     numbers = {key for key, hint in key_types().items() if "int" in str(hint) or "float" in str(hint)}
     assert numbers == {rule.key for rule in rules._NUMBERS}
-    free_texts = {"dataset.path", "dataset.target", "out"}
+    free_texts = {
+        "dataset.path",
+        "dataset.target",
+        "out",
+        *(f"dataset.{key}" for key in TABLE_KEYS if key != "missing"),
+    }
     texts = {key for key, hint in key_types().items() if "str" in str(hint)} - free_texts
     assert texts == {*VALUES, *map(name_key, rules._NAMING), "likelihood.bound", "runtime.devices"}
 
@@ -83,6 +89,12 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         (["dataset=file", "dataset.path=x.csv"], "give --target COLUMN"),
         (["dataset.path=x.csv"], "belongs to dataset=file"),
         (["dataset=adult", "dataset.target=x"], "belongs to dataset=file"),
+        (
+            ["dataset=adult", "dataset.drop=[x]"],
+            "dataset.drop belongs to a file of your own, but the dataset is 'adult'",
+        ),
+        (["dataset=file", "dataset.path=x", "dataset.target=y", "dataset.treat=[x]"], "--treat takes COLUMN=KIND"),
+        (["dataset=file", "dataset.path=x", "dataset.target=y", "dataset.treat=['x=numbr']"], "did you mean x=number?"),
         (["likelihood=step", "likelihood.bound=tilted"], "likelihood.bound must be gaussian for step, not 'tilted'"),
         (["likelihood=step", "likelihood.noise_variance=null"], "must be a number of at least 0 for step"),
         (["likelihood=probit", "likelihood.noise_variance=-1"], "must be at least 0, not -1.0"),

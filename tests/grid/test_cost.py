@@ -51,3 +51,15 @@ def test_larger_cells_are_estimated_longer() -> None:
 
 def test_a_record_without_times_teaches_nothing() -> None:
     assert Estimator.from_records([{}, measured(seconds_per_step=None), measured(seconds_per_step=0)]).rates == []
+
+
+def test_the_times_of_one_method_say_nothing_of_another() -> None:
+    ep = cell("dataset=waveform", "method=ep")
+    assert Estimator.from_records([measured()]).estimate(ep).basis == "scaled"
+    config = {"optimizer": {"name": ep.config.optimizer.name}}
+    timed = measured(method="ep", likelihood="step", optimizer="its own", config=config, seconds_per_step=0.1)
+    both = Estimator.from_records([measured(method="GPCsm"), timed])
+    assert both.estimate(ep).basis == "same set"
+    assert both.estimate(ep).seconds == pytest.approx(105.0)
+    assert both.estimate(cell("dataset=thyroid", "method=ep")).basis == "similar cells"
+    assert both.estimate(cell("dataset=waveform")).seconds == pytest.approx(15.0)

@@ -13,8 +13,7 @@ from scipy.special import digamma, expit, gammaln, log_expit, log_softmax
 
 from gpcnoise_cli.likelihoods import build_likelihood
 from gpcnoise_cli.likelihoods.augmented import best_alpha, entropy, log_chi, shortfall
-from gpcnoise_cli.likelihoods.averaged_softmax import normal_draws
-from gpcnoise_cli.likelihoods.numerics import gauss_hermite
+from gpcnoise_cli.predictor.nodes import gauss_hermite, normal_draws
 
 MEAN, VARIANCE = np.array([[0.5, -1.0, 0.2]]), np.array([[0.4, 0.9, 1.5]])
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -8,7 +8,8 @@ import tensorflow as tf
 from numpy.testing import assert_allclose
 from scipy import special
 
-from gpcnoise_cli.likelihoods.numerics import gauss_hermite, log_ndtr, log_ndtr_and_hazard, ndtr
+from gpcnoise_cli.likelihoods.numerics import log_ndtr, log_ndtr_and_hazard, ndtr
+from gpcnoise_cli.predictor.nodes import gauss_hermite
 
 GRID = np.concatenate([-np.logspace(9, -9, 400), [0.0], np.logspace(-9, 9, 400)])
 

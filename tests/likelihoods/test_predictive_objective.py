@@ -13,10 +13,10 @@ from numpy.testing import assert_allclose, assert_array_less
 from scipy.special import log_softmax, softmax
 
 from gpcnoise_cli.likelihoods import LIKELIHOODS, build_likelihood
-from gpcnoise_cli.likelihoods.averaged_softmax import averaged_softmax, normal_draws, symmetric_nodes
+from gpcnoise_cli.likelihoods.averaged_softmax import averaged_softmax, symmetric_nodes
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
 from gpcnoise_cli.likelihoods.gaussian_noise import GaussianNoise
-from gpcnoise_cli.likelihoods.numerics import gauss_hermite
+from gpcnoise_cli.predictor.nodes import gauss_hermite, normal_draws
 
 PREDICTIVE = [name for name, spec in LIKELIHOODS.items() if "predictive" in spec.objectives]
 GAUSSIAN = [name for name, spec in LIKELIHOODS.items() if spec.has_delta]

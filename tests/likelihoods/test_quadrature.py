@@ -10,8 +10,8 @@ from scipy.special import log_expit, log_ndtr, log_softmax
 
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.likelihoods import build_likelihood
-from gpcnoise_cli.likelihoods.averaged_softmax import normal_draws
-from gpcnoise_cli.likelihoods.numerics import gauss_hermite, ndtr
+from gpcnoise_cli.likelihoods.numerics import ndtr
+from gpcnoise_cli.predictor.nodes import gauss_hermite, normal_draws
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 LINKS = {"probit_quadrature": log_ndtr, "logit_quadrature": log_expit}

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import expit, log_softmax, logsumexp, wrightomega
 
-from gpcnoise_cli.likelihoods.averaged_softmax import DRAWS_PER_BLOCK, normal_draws
-from gpcnoise_cli.likelihoods.numerics import gauss_hermite
 from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
 from gpcnoise_cli.likelihoods.tilted_bound import best_alpha
+from gpcnoise_cli.predictor.nodes import DRAWS_PER_BLOCK, gauss_hermite, normal_draws
 
 
 def bound_values(bound: str, mean: np.ndarray, variance: np.ndarray, labels: np.ndarray) -> np.ndarray:

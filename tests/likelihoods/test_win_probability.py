@@ -16,9 +16,9 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 from gpcnoise_cli.likelihoods.gaussian_noise import PREDICTION_POINTS
-from gpcnoise_cli.likelihoods.numerics import VARIANCE_FLOOR
 from gpcnoise_cli.likelihoods.registry import DEFAULT_QUADRATURE_POINTS
 from gpcnoise_cli.likelihoods.win_probability import win_probability
+from gpcnoise_cli.predictor.nodes import VARIANCE_FLOOR
 
 NUM_POINTS = 24
 RATIOS = (1e-4, 0.1, 1.0, 2.0, 4.0, 13.0, 100.0, 1e3, 1e6)

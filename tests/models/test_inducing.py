@@ -46,15 +46,24 @@ def test_more_points_than_rows_are_refused_in_a_sentence() -> None:
         start_inducing_points(np.zeros((10, 2)), 11, seed=0)
 
 
+@pytest.mark.parametrize("start", ["minibatch", "scipy"])
 @pytest.mark.parametrize("distinct", [1, 3])
-def test_repeated_rows_give_centres_apart(distinct: int) -> None:
+def test_repeated_rows_give_centres_apart(distinct: int, start: str) -> None:
     """Fewer different rows than centres: coinciding centres would make the kernel matrix singular."""
     X = np.tile(np.random.default_rng(0).normal(size=(distinct, 2)), (20, 1))
-    Z = start_inducing_points(X, 8, seed=0)
+    Z = start_inducing_points(X, 8, seed=0, start=start)
     assert Z.shape == (8, 2)
     assert np.all(np.isfinite(Z))
     assert pdist(Z).min() > 1e-6
     assert cdist(Z, X).min(axis=1).max() < 0.02
+
+
+def test_the_best_of_several_starts_fits_no_worse_and_is_the_same_again() -> None:
+    X = np.random.default_rng(1).normal(size=(300, 2))
+    one, best = (start_inducing_points(X, 25, seed=4, start=start) for start in ("minibatch", "scipy"))
+    assert_array_equal(best, start_inducing_points(X, 25, seed=4, start="scipy"))
+    spread_one, spread_best = (cdist(X, Z).min(axis=1).mean() for Z in (one, best))
+    assert spread_best < 1.02 * spread_one
 
 
 def test_a_large_set_is_sampled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 from gpcnoise_cli.tables.measured import Figure, Measured, measured_from
-from gpcnoise_cli.tables.published import published_sets
+from gpcnoise_cli.tables.published import published_figures, published_sets
 from gpcnoise_cli.tables.render import to_records, to_text
 from gpcnoise_cli.tables.table import Table
 from gpcnoise_cli.tables.uci_comparisons import against_table, presets_table
@@ -19,7 +19,9 @@ from gpcnoise_cli.tables.uci_tables import averages_table, kernel_table, metric_
 
 Make = Callable[..., Measured]
 PAPER = ["GPC-I", "GPC-II", "GPC-III", "GPCsm"]
-OTHERS = ["Selu", "ORTH", "GPCep", "GPCaug"]
+OTHERS = ["Selu†", "ORTH†", "GPCep†", "GPCaug†"]
+BINARY = tuple(one.name for one in published_sets() if one.binary)
+MULTI = tuple(one.name for one in published_sets() if not one.binary)
 
 
 def also(measured: Measured, label: str, sets: tuple[str, ...], *, acc: float = 90.0, nll: float = 0.3) -> Measured:
@@ -46,13 +48,13 @@ def without(table: Table, label: str) -> list[dict[str, Any]]:
     ]
 
 
-def test_another_author_s_likelihood_shows_what_was_measured_and_else_what_was_published(as_published: Make) -> None:
+def test_another_author_s_method_has_its_measured_column_beside_the_published_one(as_published: Make) -> None:
     table = metric_table("acc", also(as_published(splits=1), "GPCaug", ("ringnorm", "letter")))
-    assert labels(table) == [*OTHERS, *PAPER]
-    found = column(table, "GPCaug")
-    assert found["letter"] == "90.00"
-    assert found["pendigits"].startswith("98.53")
-    assert found["pendigits"] != "98.53", "a published figure is marked as one"
+    assert labels(table) == [*OTHERS[:3], "GPCaug", "GPCaug†", *PAPER]
+    here, published = column(table, "GPCaug"), column(table, "GPCaug†")
+    assert (here["letter"], here["pendigits"]) == ("90.00", "–")
+    assert published["pendigits"] == "98.53"
+    assert (here["multi-class (12)"], published["multi-class (12)"]) == ("–", "83.03"), "no average is a mixture"
 
 
 def test_a_likelihood_has_no_gap_on_sets_that_it_is_not_for(as_published: Make) -> None:
@@ -83,44 +85,83 @@ def test_a_label_that_the_paper_does_not_know_has_a_column_and_leaves_the_others
     assert column(presets_table("acc", before, measured), "GPCnew fast")["letter"] == "90.00"
     assert without(averages_table(measured), "GPCnew") == without(averages_table(before), "GPCnew")
     assert without(table, "GPCnew") == without(metric_table("acc", before), "GPCnew")
-    assert comparisons("acc", measured) == comparisons("acc", before)
-    assert (
-        "not ranked, without a figure on some of these sets: GPCsm, GPCnew."
-        in rank_table("acc", "all", comparisons("acc", measured)["all"], measured).notes
+    found = comparisons("acc", measured)
+    assert {kind: found[kind] for kind in ("all", "multi-class")} == comparisons("acc", before)
+    assert "GPCnew" not in found["measured-multi-class"].methods, "measured on a single set"
+    said = "not ranked, without a figure on some of these sets: GPCsm."
+    assert said in rank_table("acc", "all", found["all"], measured).notes
+
+
+def test_all_that_was_measured_is_ranked_over_the_sets_that_all_have(as_published: Make) -> None:
+    measured = also(as_published(without=("miniboone",)), "GPCep", (*BINARY[:3], *MULTI[:6]), acc=100.0)
+    measured = also(measured, "SVGP-probit", BINARY[:3], acc=1.0)
+    measured = also(measured, "GPD", ("ringnorm", "letter"))
+    found = comparisons("acc", measured)
+    assert list(found) == ["all", "multi-class", "measured-all", "measured-binary", "measured-multi-class"]
+    assert found["measured-all"].sets == (*BINARY[:3], *MULTI[:6])
+    assert found["measured-all"].methods == ("GPCep", *PAPER[:3])
+    assert found["measured-binary"].methods == ("GPCep", *PAPER[:3], "SVGP-probit")
+    assert found["measured-multi-class"].methods == ("GPCep", *PAPER)
+    assert {kind: one.ranks[0] for kind, one in found.items() if "measured" in kind} == {
+        "measured-all": 1.0,
+        "measured-binary": 1.0,
+        "measured-multi-class": 1.0,
+    }
+    table = rank_table("acc", "measured-multi-class", found["measured-multi-class"], measured)
+    assert "multi-class sets that all compared methods have" in table.title
+    assert "not ranked, with a figure on too few sets: SVGP-probit, GPD." in table.notes
+    # Among the published columns nothing changes.
+    assert found["all"].methods == (*OTHERS, *PAPER[:3])
+    assert len(found["all"].sets) == 18
+    pairs = pair_table("acc", "measured-all", found["measured-all"], measured)
+    assert ["GPCep", "GPC-III"] in [[value.text for value in row.values[:2]] for row in pairs.rows]
+
+
+def test_columns_without_enough_in_common_are_left_out_from_the_least_measured_on(as_published: Make) -> None:
+    measured = also(also(as_published(), "GPCep", MULTI[:6]), "GPCaug", MULTI[7:])
+    found = comparisons("nll", measured)
+    assert found["measured-multi-class"].methods == ("GPCep", *PAPER)
+    assert found["measured-multi-class"].sets == MULTI[:6]
+    assert "measured-binary" in found, "the paper's own are compared by themselves"
+    few = also(as_published(without=(*BINARY, *MULTI[2:])), "GPCep", MULTI[:2])
+    assert comparisons("nll", few) == {}
+
+
+def test_measured_columns_are_averaged_over_the_sets_that_all_of_them_have(as_published: Make) -> None:
+    before = as_published(splits=1)
+    measured = also(also(before, "GPCep", MULTI[:6], acc=98.0), "GPCaug", MULTI[2:9], acc=97.0)
+    table = metric_table("acc", measured)
+    assert (column(table, "GPCep")["multi-class (12)"], column(table, "GPCep")["multi-class, shared (4)"]) == (
+        "–",
+        "98.00",
     )
+    four = [published_figures("acc", "rbf")[name, "GPC-I"] for name in MULTI[2:6]]
+    assert float(column(table, "GPC-I")["multi-class, shared (4)"]) == pytest.approx(sum(four) / 4, abs=0.006)
+    assert (
+        column(table, "GPC-I")["multi-class (12)"] == column(metric_table("acc", before), "GPC-I")["multi-class (12)"]
+    )
+    said = "shared: over the sets that all of the measured columns have (multi-class: GPCep, GPCaug, GPC-I"
+    assert any(said in note for note in table.notes)
+    averages = averages_table(measured)
+    assert column(averages, "sets")["multi-class, shared"] == "4/12"
+    assert column(averages, "GPCaug")["multi-class, shared"] == "0.3000", "the last line of that name is of the nll"
+    assert "multi-class, shared" not in column(averages_table(before), "sets")
 
 
-def test_a_further_label_is_ranked_once_it_is_complete(as_published: Make) -> None:
-    measured = also(as_published(), "GPCnew", tuple(one.name for one in published_sets()), acc=100.0)
-    ranked = comparisons("acc", measured)["all"]
-    assert ranked.methods == (*OTHERS, *PAPER[:3], "GPCnew")
-    assert len(ranked.sets) == 19
-    pairs = pair_table("acc", "all", ranked, measured)
-    assert ["GPC-III", "GPCnew"] in [[value.text for value in row.values[:2]] for row in pairs.rows]
-
-
-def test_another_authors_method_shows_the_measured_figure_first_and_the_published_one_marked(
-    as_published: Make,
-) -> None:
+def test_another_authors_method_may_have_a_metric_that_the_paper_does_not_print(as_published: Make) -> None:
     before = as_published(splits=1)
     measured = also(before, "Selu", ("letter", "waveform"), acc=97.5, nll=0.1)
     acc = metric_table("acc", measured)
-    found = column(acc, "Selu")
-    assert (found["letter"], found["waveform"]) == ("97.50", "97.50")
-    assert found["adult"] == "84.67†"
-    assert found["multi-class (12)"].endswith("†"), "an average of both kinds is not a measured one"
     assert any(note.startswith("†: published") for note in acc.notes)
     letter = next(row for row in to_records(acc) if row["set"] == "letter")
-    assert (letter["Selu"], letter["Selu mark"], letter["ORTH mark"]) == (97.5, "", "†")
-    # The paper has no nll for it: what is not measured is missing, and nothing else is.
+    assert (letter["Selu"], letter["Selu†"]) == (97.5, 97.26)
     nll = metric_table("nll", measured)
-    assert labels(nll) == [*OTHERS, *PAPER]
+    assert labels(nll) == ["Selu", *OTHERS[1:], *PAPER]
     assert (column(nll, "Selu")["letter"], column(nll, "Selu")["adult"]) == ("0.1000", "–")
-    assert comparisons("nll", measured) == comparisons("nll", before)
     beside = against_table("acc", measured)
     assert (column(beside, "Selu here")["letter"], column(beside, "Selu paper")["letter"]) == ("97.50", "97.26")
     assert (column(beside, "Selu here")["adult"], column(beside, "Selu diff")["adult"]) == ("–", "")
-    assert column(averages_table(before), "Selu")["binary"] == "92.6†"
+    assert column(averages_table(before), "Selu†")["binary"] == "92.6"
 
 
 def test_softmax_on_two_classes_is_shown_where_it_was_computed(as_published: Make) -> None:
@@ -133,10 +174,11 @@ def test_softmax_on_two_classes_is_shown_where_it_was_computed(as_published: Mak
     assert "GPCsm" in comparisons("acc", every)["all"].methods
 
 
-def test_the_second_average_goes_once_the_failure_is_measured(as_published: Make) -> None:
-    measured = also(as_published(), "GPCep", ("nursery",), acc=99.0)
-    assert averages_table(measured).rows[2].values[5].shown == "91.1†"
-    assert averages_table(measured).rows[2].values[6].shown == "83.0 (87.5)†"
+def test_the_average_without_a_failure_is_of_the_published_column(as_published: Make) -> None:
+    measured = also(as_published(), "GPCep", MULTI, acc=99.0)
+    found = averages_table(measured)
+    assert column(found, "GPCep")["multi-class"] == "99.0"
+    assert column(found, "GPCep†")["multi-class"] == "87.1 (90.4)"
 
 
 def test_a_record_is_filed_under_its_label_and_old_ones_under_their_method() -> None:
@@ -152,7 +194,7 @@ def test_a_record_is_filed_under_its_label_and_old_ones_under_their_method() -> 
 
 def test_many_columns_are_set_in_blocks_that_fit(as_published: Make) -> None:
     measured = as_published()
-    for label in (*OTHERS, "GPCnew", "GPCnewer"):
+    for label in ("Selu", "ORTH", "GPCep", "GPCaug", "GPCnew", "GPCnewer"):
         measured = also(measured, label, tuple(one.name for one in published_sets()))
     for table in (metric_table("nll", measured), against_table("nll", measured), kernel_table(measured)):
         for width in (80, 120):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,9 +18,9 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.methods.base import Arrays
-from gpcnoise_cli.methods.ep.model import EPModel, shares_kernel
+from gpcnoise_cli.methods.described import describe
+from gpcnoise_cli.methods.ep.model import EPModel
 from gpcnoise_cli.methods.ep.propagation import NO_CAVITY, NOT_FINITE, Propagation
-from gpcnoise_cli.methods.registry import label_of
 from gpcnoise_cli.models.inducing import start_inducing_points
 from gpcnoise_cli.models.kernels import kernel_state, start_lengthscale
 from gpcnoise_cli.models.predict import raise_jitter
@@ -74,6 +74,13 @@ class EPClassifier:
             found[at : at + rows] = self._block(tf.constant(X[at : at + rows], tf.float64), *posterior).numpy()
         return found
 
+    def tensor_probabilities(self, X: tf.Tensor) -> tf.Tensor:
+        return self.model.probabilities(X, *self.model.posterior())
+
+    def tensor_variables(self) -> Sequence[tf.Variable]:
+        """All that `tensor_probabilities` reads."""
+        return self.model.variables
+
     def arrays(self) -> Arrays:
         return self.model.arrays()
 
@@ -116,7 +123,7 @@ class EPFit:
         self.config, self.split, self.settings = config, split, Settings(**config.method.settings)
         X = np.asarray(split.X_train, np.float64)
         if earlier is None:
-            Z = start_inducing_points(X, config.inducing, config.seed)
+            Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
             lengthscale = config.kernel.lengthscale
             lengthscale = lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
             self.model = EPModel(config, Z, split.num_classes, lengthscale)
@@ -264,22 +271,7 @@ class EP:
     """`Method`, see there."""
 
     def describe(self, config: TrainConfig, num_classes: int) -> dict[str, Any]:
-        settings = Settings(**config.method.settings)
-        return {
-            "label": label_of(config),
-            "likelihood": "probit" if num_classes == 2 else "step",
-            "objective": "evidence",
-            "kernel": config.kernel.name,
-            "ard": config.kernel.ard,
-            "shared_kernel": shares_kernel(config, num_classes),
-            "inducing": config.inducing,
-            "batch_size": config.batch_size,
-            "iterations": config.iterations,
-            "learning_rate": config.optimizer.learning_rate,
-            "optimizer": "adam",
-            "damping": settings.damping,
-            "precision": "float64",
-        }
+        return describe(config, num_classes)
 
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> EPFit:
         return EPFit(config, split, earlier)

@@ -29,11 +29,12 @@ from gpcnoise_cli.models.conditional import (
     whitened_features,
 )
 from gpcnoise_cli.models.kernels import PerClass, build_kernel, covariances, prior_variances
+from gpcnoise_cli.models.sharing import shares_kernel
+from gpcnoise_cli.predictor.nodes import PREDICTION_POINTS
+from gpcnoise_cli.predictor.restored import LEAST_NOISE
 
 # Where the variance of the label noise starts; two classes have the probit's unit variance besides.
 NOISE_START, BINARY_NOISE_START = 1.0, 1e-3
-LEAST_NOISE = 1e-6
-PREDICTION_POINTS = 40
 # The sums over the rows, which a checkpoint holds but an earlier fit does not hand on.
 POSTERIOR = ("precision", "shift")
 
@@ -57,7 +58,9 @@ class EPModel(tf.Module):
                 ard=options.ard,
                 log_scale=options.log_scale,
             )
-            self.kernel = kernel if shares_kernel(config, num_classes) else PerClass(kernel, num_classes)
+            self.kernel = (
+                kernel if shares_kernel(config, num_classes, self.num_latent) else PerClass(kernel, num_classes)
+            )
             self.Z = gpflow.Parameter(np.asarray(Z, np.float64))
             start = BINARY_NOISE_START if num_classes == 2 else NOISE_START
             self.noise = gpflow.Parameter(np.full(self.num_latent, start), transform=positive(lower=LEAST_NOISE))
@@ -128,9 +131,3 @@ class EPModel(tf.Module):
             name.lstrip("."): getattr(parameter, "unconstrained_variable", parameter)
             for name, parameter in parameter_dict(self).items()
         }
-
-
-def shares_kernel(config: TrainConfig, num_classes: int) -> bool:
-    """Whether one kernel serves all latent functions; for two classes there is one."""
-    shared = config.kernel.shared
-    return num_classes == 2 or (num_classes > config.kernel.few_classes if shared is None else shared)
