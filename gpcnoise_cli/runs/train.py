@@ -13,7 +13,8 @@ from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, DatasetConfig, TrainConf
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.data.description import described
 from gpcnoise_cli.data.treatment import Treatment
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, hosts_kept, join, leave
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.likelihoods.registry import check_fits
 from gpcnoise_cli.methods.described import describe as method_settings
@@ -104,21 +105,32 @@ def run_training(
     keep_probabilities: bool = False,
     limit_inducing: bool = False,
     tracked_at: Place | None = None,
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
     """Train, score, save; returns the result, which is the JSON of `train`. Raises `Interrupted` when asked to stop.
 
     Data and model come before the folder, so a request that cannot work leaves nothing behind. With `limit_inducing` a
-    number of inducing points that nobody asked for is brought down to the number of training rows.
+    number of inducing points that nobody asked for is brought down to the number of training rows. Of several hosts in
+    a `cluster`, the chief does all of it, and the others help to train and return what they were.
     """
     check_tracking(config.tracking)
     device = prepare(config.runtime)
+    if cluster is not None:
+        if config.method.name != SVGP:
+            raise UsageError(f"method={config.method.name} trains on one host; unset {ENVIRONMENT}.")
+        join(cluster, config.runtime)
     from gpcnoise_cli.methods.trained_model import TrainedModel
     from gpcnoise_cli.training.progress import Progress
 
     split = data or load_data(config)
     if limit_inducing:
         config = replace(config, inducing=min(config.inducing, split.n_train))
-    fit = method_of(config).start(config, split)
+    with hosts_kept():
+        fit = method_of(config).start(config, split)
+    if cluster is not None and not cluster.is_chief:
+        helped = fit.run(Progress([events] if events else [], stop_requested, resume=resume))
+        leave(config.runtime)
+        return {"host": cluster.place, "hosts": len(cluster.addresses), "steps": helped.facts()["steps"]}
     folder = folder or RunFolder.create(config)
     if split.findings:
         folder.write_columns(described(split))
@@ -134,6 +146,7 @@ def run_training(
         result = {
             **describe(config, split),
             "device": device,
+            **devices_used(config.runtime),
             **asdict(evaluate(probabilities, split.y_test)),
             **dict.fromkeys(FACTS),
             **classifier.facts(),
@@ -146,6 +159,8 @@ def run_training(
         if tracker is not None:
             tracker.finished(result, folder)
     folder.checkpoint.unlink(missing_ok=True)
+    if cluster is not None:
+        leave(config.runtime)
     return result
 
 
