@@ -117,10 +117,8 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
                     config, data=data, events=events, stop_requested=stop_requested, cluster=cluster, **how
                 )
             except Interrupted as stop:
-                resume = f"gpcnoise train --resume {quoted(str(stop.run_dir))}"
-                say(
-                    f"stopped at step {stop.step}; {f'continue with: {resume}' if stop.run_dir else 'so does the chief'}"
-                )
+                resume = f"continue with: gpcnoise train --resume {quoted(str(stop.run_dir))}"
+                say(f"stopped at step {stop.step}; {resume if stop.run_dir else 'so does the chief'}")
                 raise typer.Exit(130) from stop
 
 
