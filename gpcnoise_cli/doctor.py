@@ -65,6 +65,7 @@ def _packages() -> tuple[str, str]:
 
 def _devices() -> tuple[str, str]:
     from gpcnoise_cli.config.schema import RuntimeConfig
+    from gpcnoise_cli.devices import Cluster
     from gpcnoise_cli.runtime import prepare
 
     prepare(RuntimeConfig())
@@ -74,7 +75,10 @@ def _devices() -> tuple[str, str]:
     names = [tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name) for gpu in gpus]
     if not gpus and shutil.which("nvidia-smi"):
         return WARN, "cpu; this machine has an NVIDIA driver but TensorFlow sees no GPU: pip install 'gpcnoise[gpu]'"
-    return OK, f"cpu, gpu: {', '.join(names)}" if gpus else "cpu (no GPU)"
+    cluster = Cluster.from_environment()
+    hosts = f"; TF_CONFIG: host {cluster.place + 1} of {len(cluster.addresses)}" if cluster else ""
+    usable = f"--devices up to {len(gpus)}" if len(gpus) > 1 else "one device for a model"
+    return OK, (f"cpu, gpu: {', '.join(names)}" if gpus else "cpu (no GPU)") + f"; {usable}{hosts}"
 
 
 def _backends() -> tuple[str, str]:

@@ -24,6 +24,7 @@ from gpcnoise_cli.cli import (
     doctor,
     evaluate,
     export,
+    plan,
     plot,
     predict,
     report,
@@ -48,6 +49,7 @@ app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(export.export)
 app.command()(config.config)
+app.command()(plan.plan)
 app.add_typer(data.app, name="data")
 app.command()(sweep.sweep)
 app.add_typer(reproduce.app, name="reproduce")

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from gpcnoise_cli.config.groups import GROUPS, VALUES, choices, either, name_key
-from gpcnoise_cli.config.schema import TABLE_KEYS, DatasetConfig, TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TABLE_KEYS, DatasetConfig, TrainConfig
 from gpcnoise_cli.data.registry import TREATMENTS
 from gpcnoise_cli.errors import UsageError, nearest
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
@@ -101,6 +101,7 @@ def validate(config: TrainConfig) -> None:
         _check_number(config, rule)
     _check_likelihood(config)
     _check_file(config)
+    _check_devices(config)
     if config.folds and (config.dataset.calibration or config.dataset.holdout):
         key = "calibration" if config.dataset.calibration else "holdout"
         raise UsageError(f"folds={config.folds} holds every training row out once; omit dataset.{key}.")
@@ -155,6 +156,16 @@ def _check_likelihood(config: TrainConfig) -> None:
             f"likelihood.noise_variance must be a number of at least 0 for {spec.name}, not null; "
             "omit it for the usual one."
         )
+
+
+def _check_devices(config: TrainConfig) -> None:
+    devices = config.runtime.devices
+    if devices != "all" and not (devices.isascii() and devices.isdigit() and int(devices) > 0):
+        raise UsageError(
+            f"runtime.devices must be a whole number from 1 up, or all, not {devices!r}; runtime.devices=1 is usual."
+        )
+    if devices != "1" and config.method.name != SVGP:
+        raise UsageError(f"method={config.method.name} trains on one device; leave out runtime.devices={devices}.")
 
 
 def _check_file(config: TrainConfig) -> None:

@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
+from gpcnoise_cli.devices import scope
 from gpcnoise_cli.methods.base import Arrays, Fit
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.trained_model import TrainedModel
 from gpcnoise_cli.models.build import assemble, build_model, precision_context
 from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.hosts import check_shares
 from gpcnoise_cli.training.progress import Progress
 from gpcnoise_cli.training.reuse import give_back, is_reusable, take_trainer
 from gpcnoise_cli.training.trainer import Trainer
@@ -83,14 +85,15 @@ class SVGPFit:
         self.config, self.model, self.split = config, model, split
 
     def run(self, progress: Progress) -> SVGPClassifier:
-        with precision_context(self.config.runtime.precision):
+        with precision_context(self.config.runtime.precision), scope(self.config.runtime):
             trainer = take_trainer(self.config, self.model, self.split, progress)
             trainer.train()
+            reusable = is_reusable(self.split)
         # A run that had to go on in float64 is to be used in float64.
         runtime = replace(self.config.runtime, precision=trainer.history.precision)
         config, facts = replace(self.config, runtime=runtime), _facts(trainer, self.config)
         classifier = SVGPClassifier(config, lambda: trainer.model, facts, trainer.incident)
-        if not is_reusable(self.split):
+        if not reusable:
             return classifier
         arrays, split = classifier.arrays(), self.split
         give_back(trainer)
@@ -104,7 +107,8 @@ class SVGP:
         return describe(config, num_classes)
 
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> Fit:
-        with precision_context(config.runtime.precision):
+        with precision_context(config.runtime.precision), scope(config.runtime):
+            check_shares(config, split)
             if earlier is None:
                 model = self.build(config, split)
                 model.likelihood.prepare(np.bincount(split.y_train, split.weights, minlength=split.num_classes))

@@ -79,7 +79,7 @@ class FusedSVGP(gpflow.models.SVGP):
 
     def state(self) -> dict[str, Any]:
         """What a result reports of the model itself."""
-        return {"delta": self.delta_value(), "jitter": float(self.jitter)}
+        return {"delta": self.delta_value(), "jitter": float(self.jitter.numpy())}
 
     @property
     def points(self) -> list[tf.Variable]:

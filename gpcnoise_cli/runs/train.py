@@ -15,7 +15,8 @@ from gpcnoise_cli.data.description import described
 from gpcnoise_cli.data.parts import keep_back
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.data.weights import read_class_weights, weighted
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, hosts_kept, join, leave
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import Metrics, evaluate
 from gpcnoise_cli.likelihoods.registry import check_fits
 from gpcnoise_cli.methods.described import describe as method_settings
@@ -117,14 +118,22 @@ def run_training(
     keep_probabilities: bool = False,
     limit_inducing: bool = False,
     tracked_at: Place | None = None,
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
     """Train, score, save; returns the result, which is the JSON of `train`. Raises `Interrupted` when asked to stop.
 
     Data and model come before the folder, so a request that cannot work leaves nothing behind. With `limit_inducing` a
-    number of inducing points that nobody asked for is brought down to the number of training rows.
+    number of inducing points that nobody asked for is brought down to the number of training rows. Of several hosts in
+    a `cluster`, the chief does all of it, and the others help to train and return what they were.
     """
     check_tracking(config.tracking)
     device = prepare(config.runtime)
+    if cluster is not None:
+        if config.method.name != SVGP:
+            raise UsageError(f"method={config.method.name} trains on one host; unset {ENVIRONMENT}.")
+        if config.folds:
+            raise UsageError(f"folds are trained on one host; unset {ENVIRONMENT}, or omit --folds.")
+        join(cluster, config.runtime)
     split = data or load_data(config)
     if limit_inducing:
         config = replace(config, inducing=min(config.inducing, split.n_train))
@@ -132,7 +141,7 @@ def run_training(
     def train(
         config: TrainConfig, split: Split, folder: RunFolder | None, *, resume: bool = resume, **how: Any
     ) -> dict[str, Any]:
-        return _train_one(config, split, folder, device, resume, events, stop_requested, **how)
+        return _train_one(config, split, folder, device, resume, events, stop_requested, cluster, **how)
 
     if config.folds:
         from gpcnoise_cli.runs.folds import run_folds
@@ -157,6 +166,7 @@ def _train_one(
     resume: bool,
     events: TrainingEvents | None,
     stop_requested: Callable[[], bool],
+    cluster: Cluster | None,
     *,
     keep_probabilities: bool = False,
     keep_model: bool = True,
@@ -168,7 +178,12 @@ def _train_one(
     from gpcnoise_cli.training.progress import Progress
 
     check_method(config, split)
-    fit = method_of(config).start(config, split)
+    with hosts_kept():
+        fit = method_of(config).start(config, split)
+    if cluster is not None and not cluster.is_chief:
+        helped = fit.run(Progress([events] if events else [], stop_requested, resume=resume))
+        leave(config.runtime)
+        return {"host": cluster.place, "hosts": len(cluster.addresses), "steps": helped.facts()["steps"]}
     folder = folder or RunFolder.create(config)
     if split.findings:
         folder.write_columns(described(split))
@@ -188,6 +203,7 @@ def _train_one(
         result = {
             **describe(config, split),
             "device": device,
+            **devices_used(config.runtime),
             **scores,
             **dict.fromkeys(FACTS),
             **classifier.facts(),
@@ -201,6 +217,8 @@ def _train_one(
         if tracker is not None:
             tracker.finished(result, folder)
     folder.checkpoint.unlink(missing_ok=True)
+    if cluster is not None:
+        leave(config.runtime)
     return result
 
 

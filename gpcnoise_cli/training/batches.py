@@ -32,6 +32,8 @@ class Minibatch(NamedTuple):
     X: tf.Tensor
     Y: tf.Tensor
     rows: tf.Tensor
+    part: float = 1.0
+    """Which part of the step's rows these are: all of them, or a replica's share."""
     weights: tf.Tensor | None = None
     """[B], where rows have any; a row of weight 2 counts as two."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -48,10 +49,13 @@ class Checkpoint:
             variable.assign(value)
 
 
-def load_checkpoint(path: Path) -> Checkpoint:
-    """All of it, or an error that says what is wrong."""
+def load_checkpoint(path: Path, content: bytes | None = None) -> Checkpoint:
+    """All of it, or an error that says what is wrong; `content` is that of a file on another host."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        with (
+            path.open("rb") if content is None else io.BytesIO(content) as stream,
+            np.load(stream, allow_pickle=False) as arrays,
+        ):
             stored = {name: arrays[name] for name in sorted(arrays.files)}
         history = dict(json.loads(stored.pop(HISTORY).tobytes()))
     except FileNotFoundError as error:

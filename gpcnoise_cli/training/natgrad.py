@@ -36,6 +36,7 @@ from gpcnoise_cli.models.svgp import FurtherMean, FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.optimizers import Optimizer, when_finite
+from gpcnoise_cli.training.replicas import sum_of_parts
 from gpcnoise_cli.training.schedule import Schedule
 
 # A q(u) that knows nothing yet should not jump: the step size grows geometrically from this fraction of its full size.
@@ -93,18 +94,24 @@ class NaturalOptimizer(Optimizer):
             d_outputs += [-tf.cast(back.q_mu, further.shift.dtype), -d_mu, tf.ones_like(further.kl)]
         d_kernel = kernel_tape.gradient(outputs, [*self.of_kernel, *self.of_points], output_gradients=d_outputs)
         d_likelihood = self._likelihood_gradients(batch, mu, nu, scale)
-        precision, root_inverse, new_q_mu = self._natural_step(q_mu, back.q_mu, back.S, step, curvature)
+        # The matrices first, so that their positions are known.
+        d_S, curvature, d_q_mu, loss, delta, *gradients = sum_of_parts(
+            batch.part,
+            [back.S, curvature, back.q_mu, loss, self.delta_star(mu, nu, batch), *d_kernel, *d_likelihood],
+            symmetric=(0, 1),
+        )
+        precision, root_inverse, new_q_mu = self._natural_step(q_mu, d_q_mu, d_S, step, curvature)
 
         def move() -> None:
             rate = self.config.learning_rate * self.schedule.factor(step)
-            split = len(self.of_kernel)
-            self.slow.apply([*d_kernel[:split], *d_likelihood], step, rate)
-            self.points.apply(d_kernel[split:], step, rate * self.config.inducing_rate_factor)
+            of_kernel, rest = len(self.of_kernel), len(self.of_kernel) + len(self.of_points)
+            self.slow.apply([*gradients[:of_kernel], *gradients[rest:]], step, rate)
+            self.points.apply(gradients[of_kernel:rest], step, rate * self.config.inducing_rate_factor)
             self.precision.assign(precision)
             self.root_inverse.assign(root_inverse)
             model.q_mu.unconstrained_variable.assign(new_q_mu)
             self.halvings.assign(tf.maximum(self.halvings - 1 / STEPS_TO_RECOVER, 0.0))
-            self.track_delta(mu, nu, batch, step)
+            self.track_delta(delta, step)
 
         # A failed factorisation shows in the new mean before it shows in any loss.
         return when_finite(loss + tf.reduce_sum(new_q_mu), loss, move)

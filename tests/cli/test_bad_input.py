@@ -37,6 +37,8 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["delta.value=-0.1"], ["delta.value", "-0.1"]),
         (["--precision", "half"], ["runtime.precision", "'half'", "float64"]),
         (["--device", "tpu"], ["runtime.device", "'tpu'", "gpu"]),
+        (["--devices", "0"], ["runtime.devices", "'0'", "or all"]),
+        (["--devices", "99", "-m", "5"], ["runtime.devices=99", "TensorFlow sees", "CPU"]),
         (["--iterations", "0"], ["iterations", "0"]),
         (["--batch-size", "-5"], ["batch_size", "-5"]),
         (["-m", "many"], ["inducing", "many"]),

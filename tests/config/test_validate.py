@@ -25,6 +25,7 @@ REFUSED = {
     "delta.prior": ["gamma"],
     "runtime.precision": ["float16"],
     "runtime.device": ["tpu"],
+    "runtime.devices": ["0", "-1", "1.5", "two", ""],
     "preset": ["quick"],
     "objective": ["evidence"],
     "optimizer.name": ["sgd"],
@@ -82,7 +83,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         *(f"dataset.{key}" for key in TABLE_KEYS if key != "missing"),
     }
     texts = {key for key, hint in key_types().items() if "str" in str(hint)} - free_texts
-    assert texts == {*VALUES, *map(name_key, rules._NAMING), "likelihood.bound"}
+    assert texts == {*VALUES, *map(name_key, rules._NAMING), "likelihood.bound", "runtime.devices"}
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         (["likelihood=step", "likelihood.bound=tilted"], "likelihood.bound must be gaussian for step, not 'tilted'"),
         (["likelihood=step", "likelihood.noise_variance=null"], "must be a number of at least 0 for step"),
         (["likelihood=probit", "likelihood.noise_variance=-1"], "must be at least 0, not -1.0"),
+        (["method=selu", "runtime.devices=2"], "method=selu trains on one device; leave out runtime.devices=2"),
         (["delta.value=-0.1"], "delta.value must be greater than 0 and less than 1, not -0.1"),
     ],
 )

@@ -74,7 +74,7 @@ def test_a_step_with_weights_is_the_step_with_repeated_rows(split: Splits, kind:
         optimizer = build_optimizer(model, config.optimizer, Schedule(10, config.optimizer))
         weights = None if data.weights is None else tf.constant(data.weights)
         batch = Minibatch(
-            tf.constant(data.X_train), tf.constant(data.y_train[:, None]), tf.range(data.n_train), weights
+            tf.constant(data.X_train), tf.constant(data.y_train[:, None]), tf.range(data.n_train), weights=weights
         )
         loss = optimizer.step(batch, tf.constant(5, tf.int64))
         optimizer.settle()
