@@ -238,6 +238,13 @@ def _weighted_median(distances: np.ndarray, weights: np.ndarray) -> float:
     return float(values[low] + values[min(high, len(values) - 1)]) / 2
 
 
+def scale_lengthscales(kernel: Kernel, factor: float) -> None:
+    """Multiply every lengthscale of the kernel's parts."""
+    parts = kernel.stack if isinstance(kernel, PerClass) else kernel
+    for part in getattr(parts, "kernels", [parts]):
+        part.lengthscales.assign(factor * part.lengthscales.numpy())
+
+
 def in_dtype(kernel: Kernel, dtype: tf.DType) -> Kernel:
     """The same kernel with its parameters cast to `dtype`; for use inside one computation, never to be stored."""
     return _with_parameters(kernel, lambda parameter: tf.cast(parameter, dtype))

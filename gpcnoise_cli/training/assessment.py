@@ -68,11 +68,12 @@ class Assessor:
                 raise
             return Assessment(-np.inf, np.inf, 0.0)
         standing = 1.0 if self.weights is None else float(np.mean(self.weights))  # how many rows a row stands for
-        bound = self.model.num_data * standing * self._mean(exact) - kl
-        allowed = ROUNDING_ALLOWED + ROUNDING_PART * self._mean(np.abs(exact))
-        return Assessment(bound if np.isfinite(bound) else -np.inf, self._mean(np.abs(worked - exact)), allowed)
+        bound = self.model.num_data * standing * self.mean(exact) - kl
+        allowed = ROUNDING_ALLOWED + ROUNDING_PART * self.mean(np.abs(exact))
+        return Assessment(bound if np.isfinite(bound) else -np.inf, self.mean(np.abs(worked - exact)), allowed)
 
-    def _mean(self, values: NDArray[np.float64]) -> float:
+    def mean(self, values: NDArray[np.float64]) -> float:
+        """Of values of the sample's rows, by their weights."""
         return float(np.mean(values) if self.weights is None else np.average(values, weights=self.weights))
 
     def _expectations(self, mu: tf.Tensor, nu: tf.Tensor) -> NDArray[np.float64]:

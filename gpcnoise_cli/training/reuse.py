@@ -67,7 +67,7 @@ def _start_like(kept: Trainer, fresh: Trainer) -> None:
         kept.loop.weights.assign(fresh.loop.weights)
     kept.config, kept.split, kept.progress = fresh.config, fresh.split, fresh.progress
     kept.progress.state = lambda: kernel_state(kept.model.kernel)
-    kept.history, kept.best = fresh.history, []
+    kept.history, kept.best, kept.start = fresh.history, [], fresh.start
     kept.assessor = Assessor(kept.model, kept.split.X_train, kept.split.y_train, kept.config.seed, kept.split.weights)
     kept.timed_steps, kept.timed_seconds, kept.steps_per_call = 0, 0.0, 1
 

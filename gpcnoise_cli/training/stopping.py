@@ -4,6 +4,9 @@ A run ends after a cycle that raised the bound too little. A waveform is learned
 inducing points still travel keeps gaining and goes on to the last planned step. The cycles grow, so a slow gain is
 given the time to show.
 
+A run that predicts no better than the shares of the classes after its first cycle has not begun: its lengthscales were
+too long to see anything, and no number of further steps changes that.
+
 A run is lost when its loss, averaged over a window of steps so that minibatch noise does not decide, stands far above
 the best it had.
 """
@@ -12,17 +15,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import entropy
+
 WINDOW = 20
 # The loss of a row below which a gain is measured against this: a set that is learned to the last row would otherwise
 # be trained for gains that nobody can see.
 SMALLEST_LOSS = 0.1
 # Two windows in a row at this many times the best loss, and by this many nats a row above it.
 LOST_FACTOR, LOST_NATS = 1.5, 0.02
+# The part of the classes' entropy that an nll must stay above to have learned nothing.
+NOTHING = 0.98
 
 
 def gained_enough(before: float, now: float, num_data: float, tolerance: float) -> bool:
     """Whether a cycle that took the bound from `before` to `now` was worth it, with so many rows or so much weight."""
     return (now - before) / num_data >= tolerance * max(-now / num_data, SMALLEST_LOSS)
+
+
+def learned_nothing(nll: float, shares: NDArray[np.float64]) -> bool:
+    """Whether an nll of training rows is that of guessing by the classes' shares."""
+    return nll > NOTHING * float(entropy(shares))
 
 
 def is_lost(windows: Sequence[float], num_data: float) -> bool:

@@ -7,7 +7,8 @@ steps, so that neither the machine's speed nor an interruption changes the resul
 The state at the end of a cycle is assessed in float64. Where the working precision is not enough for it, the jitter is
 raised and, if that does not help, the run goes on in float64. The best state is kept: a run whose loss rises far above
 its best returns there, in float64 or with smaller steps, and no run ends in a state worse than one it had. All of this
-is said as it happens and stands in the result.
+is said as it happens and stands in the result. So is a second start: lengthscales that were taken from the data, and
+taught nothing in the first cycle, are replaced by the paper's short ones.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data import Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
-from gpcnoise_cli.models.kernels import kernel_state
+from gpcnoise_cli.models.kernels import kernel_state, scale_lengthscales, start_lengthscale
 from gpcnoise_cli.models.predict import Predictor, raise_jitter
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training import hosts
@@ -33,7 +34,7 @@ from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.schedule import Schedule
-from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost
+from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost, learned_nothing
 
 # How long one call of the compiled loop may take: the progress bar and Ctrl-C wait for it.
 SECONDS_PER_CALL = 0.5
@@ -61,13 +62,19 @@ class Trainer:
         self.assessor = Assessor(model, split.X_train, split.y_train, config.seed, split.weights)
         self.history = History(precision=config.runtime.precision)
         self.best: list[np.ndarray] = []  # the state of the highest assessed bound
+        kernel = config.kernel
+        self.may_start_again = self.schedule.cycles and kernel.lengthscale_start == "data" and not kernel.lengthscale
+        self.start = [variable.numpy() for variable in self._state] if self.may_start_again else []
         self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
         self.timed_steps, self.timed_seconds = 0, 0.0
         self.steps_per_call = 1
 
     def _new_optimizer(self) -> Optimizer:
-        shares = np.bincount(self.split.y_train, self.split.weights) / self.split.total_weight
-        return build_optimizer(self.model, self.config.optimizer, self.schedule, 1 - float(np.max(shares)))
+        return build_optimizer(self.model, self.config.optimizer, self.schedule, 1 - float(np.max(self._shares())))
+
+    def _shares(self) -> np.ndarray:
+        """Of the classes in the training rows."""
+        return np.bincount(self.split.y_train, self.split.weights) / self.split.total_weight
 
     def _new_loop(self) -> TrainingLoop:
         split, config = self.split, self.config
@@ -207,6 +214,8 @@ class Trainer:
         if step > 0 and self.schedule.cycles:
             before = history.bounds[-1] if history.bounds else -np.inf
             history.bounds.append(bound)
+            if before == -np.inf and self.may_start_again and step < self.end and self._learned_nothing(bound):
+                self._start_again()
             enough = gained_enough(before, bound, self.split.total_weight, self.config.optimizer.tolerance)
             enough |= len(history.incidents) > said  # rounding may have hidden what there was to gain
             if self.config.optimizer.early_stop and step < self.end and not enough:
@@ -266,8 +275,31 @@ class Trainer:
             self.schedule.scale.assign(self.schedule.scale / 2)
             self.incident(lost + "back to the best state, and on with steps half as long.")
 
-    def _restore(self) -> None:
-        for variable, value in zip(self._state, self.best, strict=True):
+    def _learned_nothing(self, bound: float) -> bool:
+        shares = self._shares()
+        if not learned_nothing(-bound / self.split.total_weight, shares):  # the nll is no larger
+            return False
+        p = self.probabilities(self.assessor.X.numpy())
+        observed = np.take_along_axis(p, self.assessor.Y.numpy(), axis=1)
+        nll = -self.assessor.mean(np.log(np.maximum(observed[:, 0], 1e-12)))
+        return bool(hosts.of_chief(learned_nothing(nll, shares))[0])
+
+    def _start_again(self) -> None:
+        """From the first state, but with the paper's lengthscales."""
+        X, seed, weights = self.split.X_train, self.config.seed, self.split.weights
+        before, after = (start_lengthscale(start, X, seed, weights) for start in ("data", "paper"))
+        self._restore(self.start)
+        scale_lengthscales(self.model.kernel, after / before)
+        # Losses from before are no measure of the new start.
+        windows = self.history.windows
+        self.history.windows = [max(windows, default=0.0)] * len(windows)
+        self.incident(
+            f"nothing was learned in {self.step} steps from a lengthscale of {before:.3g}: "
+            f"starting again from {after:.3g}."
+        )
+
+    def _restore(self, state: list[np.ndarray] | None = None) -> None:
+        for variable, value in zip(self._state, state or self.best, strict=True):
             variable.assign(value.astype(variable.dtype.as_numpy_dtype))
 
     def _use_float64(self) -> None:

@@ -14,7 +14,7 @@ import tensorflow as tf
 from numpy.testing import assert_array_equal
 
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.data.split import Split
+from gpcnoise_cli.data.split import Split, Table, make_split
 from gpcnoise_cli.training import trainer as trainer_module
 from gpcnoise_cli.training.assessment import Assessment
 from gpcnoise_cli.training.history import History
@@ -194,3 +194,40 @@ def test_short_lengthscales_on_one_feature_are_seen_to_need_more_than_float32(bu
     run.train()
     assert run.history.incidents
     assert run.history.precision == "float64" or float(run.model.jitter) > 1e-12
+
+
+def stripes(rows: int = 800, d: int = 3) -> Split:
+    """Three classes in turn across a cube, in stripes much narrower than the distances between rows."""
+    X = np.random.default_rng(0).random((rows, d))
+    table = Table(X, (12 * X.mean(axis=1)).astype(np.int64) % 3, (0, 1, 2), tuple("abc"), "generated")
+    return make_split("stripes", table, protocol="clean", split=0)
+
+
+STRIPES = ("kernel.lengthscale_start=data", "inducing=60", "batch_size=256", "iterations=120", "optimizer.warm_up=0")
+
+
+@pytest.mark.parametrize("stopped_at", [0, 30])
+def test_lengthscales_too_long_to_learn_anything_are_replaced(
+    config: Callable[..., TrainConfig], trainer: Callable[..., Trainer], tmp_path: Path, stopped_at: int
+) -> None:
+    asked = config(*CYCLES, *STRIPES)
+    run = trainer(asked, stripes(), tmp_path / "checkpoint.npz")
+    if stopped_at:
+        run.progress.stop_requested = lambda: run.step >= stopped_at
+        with pytest.raises(Interrupted):
+            run.train()
+        run = trainer(asked, stripes(), tmp_path / "checkpoint.npz")
+        run.progress.resume = True
+    run.train()
+    assert run.history.incidents == [
+        "nothing was learned in 40 steps from a lengthscale of 2.3: starting again from 0.173."
+    ]
+    assert -run.history.best_bound / run.model.num_data < 0.9 * np.log(3)
+
+
+def test_a_start_that_the_user_chose_is_kept(
+    config: Callable[..., TrainConfig], trainer: Callable[..., Trainer]
+) -> None:
+    run = trainer(config(*CYCLES, *STRIPES, "kernel.lengthscale=2.3", "iterations=80"), stripes())
+    run.train()
+    assert run.history.incidents == []
