@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,20 @@ def test_two_devices_train_as_one(
         copies = [copy.numpy() for copy in mine.values]
         assert_array_equal(copies[0], copies[1])
     assert_allclose(two.history.curve[-1].nll, one.history.curve[-1].nll, rtol=1e-8)
+
+
+@pytest.mark.slow
+def test_two_devices_train_as_one_with_weights(
+    split: Callable[..., Split], config: Callable[..., TrainConfig], trainer: Callable[..., Trainer]
+) -> None:
+    data, settings = split(3), (*COMMON, *KINDS["natgrad, per class"])
+    data = replace(data, weights=np.linspace(0.5, 2.0, data.n_train))
+    one, two = (trainer(config(*settings, f"runtime.devices={devices}"), data) for devices in ("1", "2"))
+    one.train()
+    with scope(two.config.runtime):
+        two.train()
+    for mine, theirs in zip(two.variables, one.variables, strict=True):
+        assert_allclose(mine.numpy(), theirs.numpy(), rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["adam, shared", "natgrad, per class", "natgrad, predictive"])
