@@ -5,6 +5,8 @@ curve.csv        test metrics along training         model.npz/json the trained 
 log.txt          what happened, with times           checkpoint.npz while the run is unfinished
 probabilities.npz  of the test rows, where asked for
 columns.json     what the columns of your own table turned out to be
+held_out.npz     what the model said of rows that it was not trained on
+out-of-fold.csv, fold-1, …  of a cross-validation: the prediction of every row, and the folder of each fold
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def evaluate_trained(
     config, rows = trained.config, "all"
     split = own_split(trained) if data is None else None
     if split is not None and not split.n_test:
-        held_out = held_out_rows(run_dir, "a run with dataset.test_fraction=0 has no test rows: without --data, this")
+        held_out = held_out_rows(run_dir, "evaluate without --data (there are no test rows: dataset.test_fraction=0)")
         if asked.needs_held_out:
             raise UsageError(
                 f"{asked.needs_held_out} is learned from the {held_out.what} of this run, and it has no test rows to "

@@ -111,6 +111,8 @@ def test_all_rows_without_a_test_have_no_scores_and_say_so(cli: Cli, tables: Any
     assert (result["acc"], result["nll"], result["n_train"], result["n_test"]) == (None, None, 160, 0)
     outcome = cli("evaluate", tmp_path / "run")
     assert (outcome.code, "no test rows" in outcome.stderr) == (1, True)
+    assert cli("report", tmp_path / "run").code == 0
+    assert "kept no rows to be tested on" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert cli("evaluate", tmp_path / "run", "--data", tables.two).code == 0
 
 
