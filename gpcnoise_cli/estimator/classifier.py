@@ -27,6 +27,7 @@ from gpcnoise_cli.estimator.settings import (
     rows_per_step,
     seed_from,
     settings,
+    usual_ard,
 )
 from gpcnoise_cli.estimator.weights import merged, with_classes
 from gpcnoise_cli.evaluation.metrics import clip_probabilities
@@ -51,7 +52,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
         What is trained: the sparse variational GP, or another method of the registry, which takes of the parameters
         here what concerns it; its own settings are overrides such as `"method.settings.layers=3"`.
     ard : bool, optional
-        One lengthscale per feature (both presets), or one.
+        One lengthscale per feature, or one. By default as the preset, except that preset fast has one for fewer than
+        2000 rows.
     inducing : int or "auto", default="auto"
         Number of inducing points, never more than there are different rows; "auto" is 50 + n/6, at most 300.
     batch_size : int or "auto", default="auto"
@@ -146,7 +148,8 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GPCNoiseClassifier:
         """Learn from rows X [n, d] of numbers and their classes y [n]; a row of weight 2 counts as two such rows."""
-        config = settings(self.get_params(deep=False), seed_from(self.random_state))
+        parameters, seed = self.get_params(deep=False), seed_from(self.random_state)
+        settings(parameters, seed)  # what is wrong with them is told before the data are looked at
         start = getattr(self, "_fitted", None) if self.warm_start else None
         X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2, reset=start is None)
         check_classification_targets(y)
@@ -157,8 +160,11 @@ class GPCNoiseClassifier(ClassifierMixin, BaseEstimator):
             if not len(y):
                 raise ValueError("all sample weights are 0, so there is nothing to learn from.")
         classes, labels = self._labels(y, start)
+        X, labels, weights = merged(X, labels, weights)
+        if self.ard is None:
+            parameters["ard"] = start.config.kernel.ard if start else usual_ard(self.preset, len(X))
+        config = settings(parameters, seed)
         try:
-            X, labels, weights = merged(X, labels, weights)
             weights = with_classes(weights, self.class_weight, labels, classes)
             scaler = start.scaler if start else self._scaler(X, weights)
             X = scaler.transform(X)

@@ -104,7 +104,9 @@ def run_page(run_dir: Path) -> RunPage:
                 "is no reliability diagram."
             )
             if record.get("n_test") == 0:
-                state = "This run kept no rows to be tested on (dataset.test_fraction=0), so it has no scores and no diagrams."
+                state = (
+                    "This run kept no rows to be tested on (dataset.test_fraction=0): it has no scores and no diagrams."
+                )
             trouble = f"there is no reliability diagram and no confusion matrix: {error}"
     record = record or {}
     label = label_of(record) if record else config.likelihood.name

@@ -216,6 +216,20 @@ def test_two_processes_of_joblib(iris: Any) -> None:
     assert_allclose(*scores)
 
 
+def test_a_lengthscale_per_feature_needs_rows_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_iris(return_X_y=True)
+
+    def lengthscales(**parameters: Any) -> int:
+        fitted = GPCNoiseClassifier(inducing=8, iterations=2, random_state=0, **parameters).fit(X, y)
+        return np.size(fitted._fitted.hyperparameters["kernel.stack.lengthscales"]) // 3  # a kernel for each class
+
+    assert lengthscales() == 1
+    assert lengthscales(ard=True) == lengthscales(overrides=("kernel.ard=true",)) == 4
+    monkeypatch.setattr("gpcnoise_cli.estimator.settings.LEAST_FOR_ARD", 100)
+    assert lengthscales() == 4
+    assert lengthscales(ard=False) == 1
+
+
 def test_automatic_sizes_fit_the_data(iris: Any) -> None:
     X, y = iris
     assert GPCNoiseClassifier(iterations=1).fit(X, y).n_inducing_ == 75
