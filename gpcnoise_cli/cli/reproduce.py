@@ -14,7 +14,6 @@ from gpcnoise_cli.cli.figures import FigureGroup
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.config.groups import choices
 from gpcnoise_cli.config.options import OPTIONS
-from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.runners.request import Request
@@ -112,6 +111,7 @@ def uci(
     Example: gpcnoise reproduce uci --datasets waveform,twonorm --splits 0-1 --iterations 200 --workers 2
     """
     from gpcnoise_cli.config.quoting import assign
+    from gpcnoise_cli.config.schema import SVGP
     from gpcnoise_cli.grid.cost import Estimator
     from gpcnoise_cli.grid.plan import Plan
     from gpcnoise_cli.grid.request import parse_names, parse_numbers, take_shard

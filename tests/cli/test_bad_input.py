@@ -275,8 +275,17 @@ def test_links_in_a_circle(refused: Refused, cli: Any, own_folder: Path) -> None
     (own_folder / "one.csv").symlink_to("two.csv")
     (own_folder / "two.csv").symlink_to("one.csv")
     (own_folder / "loop").symlink_to("loop")
-    refused(2, ["no file", "one.csv"], "train", "--data", "one.csv", "--target", "kind")
-    refused(2, ["no file", "one.csv"], "sweep", "--data", "one.csv", "--target", "kind", "split=0,1")
+    refused(2, ["one.csv", "is a link whose target is not here"], "train", "--data", "one.csv", "--target", "kind")
+    refused(
+        2,
+        ["one.csv", "is a link whose target is not here"],
+        "sweep",
+        "--data",
+        "one.csv",
+        "--target",
+        "kind",
+        "split=0,1",
+    )
     for verb in (["train", "--resume"], ["evaluate"], ["plot"], ["report"]):
         refused(2, ["loop"], *verb, "loop")
     for command in (

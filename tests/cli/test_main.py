@@ -60,7 +60,7 @@ def test_no_command_shows_the_help_as_wrong_usage(cli: Cli) -> None:
     [
         (["confg"], "no such command 'confg'. Did you mean 'config'?"),
         (["--nope"], "no such option: --nope; see `gpcnoise --help`."),
-        (["config", "--nope"], "no such option: --nope; see `gpcnoise config --help`."),
+        (["config", "--zzz"], "no such option: --zzz; see `gpcnoise config --help`."),
         (["config", "--out"], "option '--out' requires an argument"),
     ],
 )

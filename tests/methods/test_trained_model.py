@@ -208,5 +208,5 @@ def test_weights_that_are_no_numbers_are_refused(copy: Path, value: float) -> No
     description = json.loads((copy / DESCRIPTION).read_text())
     description["sha256"] = hashlib.sha256((copy / PARAMETERS).read_bytes()).hexdigest()
     (copy / DESCRIPTION).write_text(json.dumps(description))
-    with pytest.raises(GpcnoiseError, match=r"is damaged: .*the array q_mu holds values that are no finite numbers"):
+    with pytest.raises(GpcnoiseError, match=r"is damaged: .*q_mu holds 1 values that are not finite numbers"):
         TrainedModel.load(copy)
