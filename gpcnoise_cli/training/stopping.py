@@ -27,6 +27,8 @@ SMALLEST_LOSS = 0.1
 LOST_FACTOR, LOST_NATS = 1.5, 0.02
 # The part of the classes' entropy that an nll must stay above to have learned nothing.
 NOTHING = 0.98
+# Nor is anything to be learned where one class is all but everything, as class weights can make it: nats.
+LEAST_ENTROPY = 1e-3
 
 
 def gained_enough(before: float, now: float, num_data: float, tolerance: float) -> bool:
@@ -36,7 +38,7 @@ def gained_enough(before: float, now: float, num_data: float, tolerance: float) 
 
 def learned_nothing(nll: float, shares: NDArray[np.float64]) -> bool:
     """Whether an nll of training rows is that of guessing by the classes' shares."""
-    return nll > NOTHING * float(entropy(shares))
+    return nll > max(NOTHING * float(entropy(shares)), LEAST_ENTROPY)
 
 
 def is_lost(windows: Sequence[float], num_data: float) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpcnoise_cli.training.stopping import LOST_NATS, gained_enough, is_lost
+from gpcnoise_cli.training.stopping import LOST_NATS, gained_enough, is_lost, learned_nothing
 
 ROWS = 1000
 
@@ -46,3 +47,9 @@ def test_two_windows_far_above_the_best_are_a_loss_and_one_is_not() -> None:
 
 def test_many_times_a_tiny_loss_is_still_tiny() -> None:
     assert not is_lost([50.0, 1.0, 1.0, LOST_NATS * ROWS, LOST_NATS * ROWS], ROWS)
+
+
+def test_a_class_that_is_all_but_everything_leaves_nothing_to_learn() -> None:
+    assert learned_nothing(0.69, np.array([0.5, 0.5]))
+    assert not learned_nothing(0.5, np.array([0.5, 0.5]))
+    assert not learned_nothing(1e-6, np.array([1 - 1e-7, 1e-7]))
