@@ -36,7 +36,9 @@ class HeldOut:
     openness: NDArray[np.float64] | None  # None where the method has no latent functions
 
     @classmethod
-    def of(cls, trained: TrainedModel, X: NDArray[np.floating], y: NDArray[np.int64], what: str = CALIBRATION) -> HeldOut:
+    def of(
+        cls, trained: TrainedModel, X: NDArray[np.floating], y: NDArray[np.int64], what: str = CALIBRATION
+    ) -> HeldOut:
         """Ask the model about scaled rows."""
         return cls(what, clip_probabilities(trained.predict_scaled(X)), y, openness_of(trained, X))
 
@@ -73,7 +75,9 @@ class HeldOut:
             if found.probabilities.shape[:1] != found.y.shape or not np.isfinite(found.probabilities).all():
                 raise ValueError("its arrays do not fit together")
         except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-            raise GpcnoiseError(f"{path} is damaged ({error}); train the run again, or restore it from a copy.") from error
+            raise GpcnoiseError(
+                f"{path} is damaged ({error}); train the run again, or restore it from a copy."
+            ) from error
         return found
 
 

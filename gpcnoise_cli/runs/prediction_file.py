@@ -1,4 +1,4 @@
-"""Predictions as a table: columns kept of the data, `class` with the class's own name, `p(<name>)` for each, then others.
+"""Predictions as a table: columns kept of the data, `class` with the class's own name, `p(<name>)` for each, others.
 
 A table is written block by block, so its length does not matter, and appears under its name only when it is whole.
 """
@@ -156,9 +156,7 @@ def _schema(class_names: Sequence[ClassName], frame: pd.DataFrame) -> pa.Schema:
     of_class = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}.get(types.pop() if len(types) == 1 else str)
     place, kinds = list(frame.columns).index("class"), {"f": pa.float64(), "b": pa.bool_()}
     along = [pa.field(name, pa.string()) for name in frame.columns[:place]]
-    others = [
-        pa.field(name, kinds.get(frame[name].dtype.kind, pa.string())) for name in frame.columns[place + 1 :]
-    ]
+    others = [pa.field(name, kinds.get(frame[name].dtype.kind, pa.string())) for name in frame.columns[place + 1 :]]
     return pa.schema([*along, pa.field("class", of_class or pa.string()), *others])
 
 

@@ -150,8 +150,8 @@ class RunFolder:
             return result
         except ValueError as error:
             raise GpcnoiseError(
-                f"{self.metrics} is damaged ({error}); restore it from a copy or train again. Where the model is sound, "
-                f"gpcnoise evaluate {quoted(self.path)} scores it."
+                f"{self.metrics} is damaged ({error}); restore it from a copy or train again. Where the model is "
+                f"sound, gpcnoise evaluate {quoted(self.path)} scores it."
             ) from error
 
 

@@ -29,7 +29,6 @@ from gpcnoise_cli.runs.tracking.tracker import Place, tracked
 from gpcnoise_cli.runtime import prepare, versions
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 
-
 # What every result names; None where its method has no such thing.
 SETTINGS = (
     *("label", "likelihood", "noise_variance", "objective", "bound", "kernel", "ard", "shared_kernel", "inducing"),

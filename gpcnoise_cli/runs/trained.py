@@ -16,10 +16,10 @@ from gpcnoise_cli.data.table import read_feature_blocks, read_labelled, read_wei
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, quoted
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.runs.held_out import held_out_rows
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.train import load_data, parts_of, treatment_of
-from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.runs.trust import Asked, Judge, Judged, scores_of
 from gpcnoise_cli.runtime import limit_threads
 
@@ -137,7 +137,7 @@ def own_split(trained: TrainedModel) -> Split:
 
 
 def _own_file(trained: TrainedModel) -> Split:
-    """The split of the run's own table, read as the model reads every table, which an earlier version may have fitted."""
+    """The split of the run's own table, read as the model reads every table: an earlier version may have fitted it."""
     config, encoder = trained.config, trained.encoder
     path, treatment = str(config.dataset.path), treatment_of(config.dataset)
     X, y = read_labelled(path, encoder, treatment)

@@ -56,7 +56,11 @@ class Asked:
     @property
     def needs_held_out(self) -> str:
         """The first option that is learned from held-out rows; empty where there is none."""
-        wanted = {"--sets": self.sets is not None, "--calibrate": self.calibrate is not None, "--flag-far": self.flag_far}
+        wanted = {
+            "--sets": self.sets is not None,
+            "--calibrate": self.calibrate is not None,
+            "--flag-far": self.flag_far,
+        }
         return next((flag for flag, asked in wanted.items() if asked), "")
 
 
@@ -96,7 +100,7 @@ class Judge:
             self.notes.append(
                 f"sets of level {asked.sets:g} by {rows}: the classes with a probability of at least {self.least:.4g}."
                 if len(held_out) >= needed
-                else f"{rows} are too few for sets of level {asked.sets:g}, which take {needed}: a set holds every class."
+                else f"{rows} are too few for sets of level {asked.sets:g} ({needed} needed): a set holds every class."
             )
         if asked.calibrate is not None:
             before, after = gain(asked.calibrate, held_out.probabilities, held_out.y)

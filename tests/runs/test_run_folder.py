@@ -30,7 +30,14 @@ def test_a_curve_comes_back(folder: RunFolder) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"x", b"step,seconds,acc\n1,2\n", HEADER.encode() + b"1,2\n", HEADER.encode() + b"a,b,c,d,e,f\n", b"\xff\xfe\0"],
+    [
+        b"",
+        b"x",
+        b"step,seconds,acc\n1,2\n",
+        HEADER.encode() + b"1,2\n",
+        HEADER.encode() + b"a,b,c,d,e,f\n",
+        b"\xff\xfe\0",
+    ],
     ids=["empty", "no header", "other columns", "short row", "no numbers", "no text"],
 )
 def test_a_damaged_curve_is_named_and_may_be_removed(folder: RunFolder, content: bytes) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.config.compare import settings_of
+from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.files import write_text
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking.tracker import Place
-from gpcnoise_cli.files import write_text
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient

@@ -108,7 +108,9 @@ class Tracker(TrainingEvents):
             if self.trouble:
                 return
             self.trouble = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-            self.progress.message(f"tracking failed and is left off from here on; the training goes on ({self.trouble}).")
+            self.progress.message(
+                f"tracking failed and is left off from here on; the training goes on ({self.trouble})."
+            )
 
     def _write(self, step: int, values: Mapping[str, float]) -> None:
         if self.trouble or step <= self.recorded:
