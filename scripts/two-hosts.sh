@@ -1,7 +1,7 @@
-#!/bin/sh
+#!/usr/bin/env bash
 # One model trained by two processes that stand for two hosts, over loopback: scripts/two-hosts.sh RUN_DIR [OPTIONS of train].
 # KILL=1 kills the second one after the first checkpoint; then: gpcnoise train --resume RUN_DIR
-set -eu
+set -euo pipefail
 out=$1
 shift
 port=${PORT:-20310}

@@ -42,12 +42,14 @@ def test_sums_come_out_the_same_every_time() -> None:
     assert len(set(sums)) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["import tf_keras", "import tensorflow"])
 def test_what_was_imported_before_does_not_matter(first: str) -> None:
     code = f"{first}; from gpcnoise_cli.runtime import load_tensorflow; load_tensorflow(); import gpflow.models"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_quick_imports_take_nothing_away() -> None:
     program = """
 import gc, sys

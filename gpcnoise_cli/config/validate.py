@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -126,10 +127,15 @@ def _check_number(config: TrainConfig, rule: _Rule) -> None:
 
 def _advice(config: TrainConfig, key: str) -> str:
     """The value that this preset and likelihood have without being told."""
+    usual = attrgetter(key)(_untold(config.preset, config.likelihood.name))
+    return "omit it for the usual one" if usual is None else f"{key}={usual:g} is usual"
+
+
+@cache
+def _untold(preset: str, likelihood: str) -> TrainConfig:
     from gpcnoise_cli.config.compose import compose
 
-    usual = attrgetter(key)(compose([f"preset={config.preset}", f"likelihood={config.likelihood.name}"]))
-    return "omit it for the usual one" if usual is None else f"{key}={usual:g} is usual"
+    return compose([f"preset={preset}", f"likelihood={likelihood}"])
 
 
 def _check_likelihood(config: TrainConfig) -> None:

@@ -121,7 +121,7 @@ def test_the_table_has_medians_and_ratios() -> None:
 @pytest.mark.parametrize(
     "binary", [pytest.param(False, id="three classes", marks=pytest.mark.slow), pytest.param(True, id="two classes")]
 )
-@pytest.mark.parametrize("library", ["gpflow", "logistic", "boosting"])
+@pytest.mark.parametrize("library", [pytest.param("gpflow", marks=pytest.mark.slow), "logistic", "boosting"])
 def test_the_scripts_learn_and_save(library: str, binary: bool, tmp_path: Path) -> None:
     classes = 2 if binary else 3
     random = np.random.default_rng(0)

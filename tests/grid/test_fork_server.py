@@ -139,6 +139,7 @@ def test_a_server_killed_before_it_is_ready_costs_no_attempt(tmp_path: Path) -> 
     assert campaign.attempts == {}
 
 
+@pytest.mark.slow
 def test_a_server_goes_when_whoever_started_it_is_gone() -> None:
     server = ForkServer()
     wait_until_ready(server)

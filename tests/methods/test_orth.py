@@ -129,7 +129,8 @@ def test_gamma_points_added_to_a_trained_svgp_can_only_raise_its_bound() -> None
     assert np.any(after.arrays()["weights"])
 
 
-@pytest.mark.parametrize(("preset", "classes"), [("fast", 3), pytest.param("paper", 2, marks=pytest.mark.slow)])
+@pytest.mark.slow  # the trainer's own tests resume too; this one has γ besides
+@pytest.mark.parametrize(("preset", "classes"), [("fast", 3), ("paper", 2)])
 def test_an_interrupted_fit_ends_bit_identical(preset: str, classes: int, tmp_path: Path) -> None:
     data, options = data_of(classes), config(f"preset={preset}", "runtime.precision=mixed")
     whole = METHOD.start(options, data).run(Progress())

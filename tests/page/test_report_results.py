@@ -384,6 +384,7 @@ def test_the_committed_results_make_a_page(cli: Cli, here: Path) -> None:
     assert str(committed.parent) not in page
 
 
+@pytest.mark.slow
 def test_seven_hundred_cells_stay_a_small_page(cli: Cli, cells: Cells) -> None:
     sets = ("ringnorm", "twonorm", "magic", "waveform", "letter", "adult")
     paths = [p for name in ("paper", "fast") for p in cells(Path("results"), preset=name, datasets=sets, points=300)]

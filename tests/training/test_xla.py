@@ -36,8 +36,9 @@ def losses(likelihood: str, optimizer_name: str, *, compiled: bool) -> list[floa
         return [float(run(tf.constant(number, tf.int64))) for number in range(STEPS)]
 
 
-@pytest.mark.parametrize("optimizer", [pytest.param("adam", marks=pytest.mark.slow), "natgrad"])
-@pytest.mark.parametrize("likelihood", ["softmax", pytest.param("probit", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("optimizer", ["adam", "natgrad"])
+@pytest.mark.parametrize("likelihood", ["softmax", "probit"])
 def test_a_step_compiles_and_finds_the_same_losses(likelihood: str, optimizer: str) -> None:
     plain = losses(likelihood, optimizer, compiled=False)
     assert plain[0] != plain[-1]

@@ -43,6 +43,7 @@ def test_the_curve_of_a_run_is_in_its_event_file(train: Any, tmp_path: Path) -> 
     assert len(shown["train/loss"]) > 3
 
 
+@pytest.mark.slow
 def test_tracking_changes_nothing_and_off_leaves_nothing(train: Any, tmp_path: Path) -> None:
     plain, followed = train("plain"), train("followed", TRACKED)
     assert [plain[key] for key in SAME] == [followed[key] for key in SAME]
