@@ -18,7 +18,7 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.methods.base import Arrays, Fit
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.trained_model import TrainedModel
-from gpcnoise_cli.models.build import assemble, build_model, precision_context
+from gpcnoise_cli.models.build import Layout, assemble, build_model, precision_context
 from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.progress import Progress
@@ -106,10 +106,10 @@ class SVGP:
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> Fit:
         with precision_context(config.runtime.precision):
             if earlier is None:
-                model = build_model(config, split.X_train, split.num_classes)
+                model = build_model(config, split.X_train, split.num_classes, Layout.of(split))
                 model.likelihood.prepare(np.bincount(split.y_train, minlength=split.num_classes))
             else:
-                model = _filled(config, earlier, split.d, split.num_classes, split.n_train)
+                model = _filled(config, earlier, split.d, split.num_classes, split.n_train, Layout.of(split))
         return SVGPFit(config, model, split)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
@@ -142,11 +142,16 @@ def _facts(trainer: Trainer, config: TrainConfig) -> dict[str, Any]:
 
 
 def _filled(
-    config: TrainConfig, arrays: Mapping[str, NDArray[Any]], d: int, num_classes: int, num_data: int
+    config: TrainConfig,
+    arrays: Mapping[str, NDArray[Any]],
+    d: int,
+    num_classes: int,
+    num_data: int,
+    layout: Layout | None = None,
 ) -> FusedSVGP:
     """The model of a configuration with the parameters of an earlier one."""
     with precision_context(config.runtime.precision):
-        model = assemble(config, np.zeros((config.inducing, d)), num_classes, num_data=num_data)
+        model = assemble(config, np.zeros((config.inducing, d)), num_classes, num_data=num_data, layout=layout)
         variables = _variables(model)
         if variables.keys() != arrays.keys():
             raise ValueError("the parameters are not those of the configuration")

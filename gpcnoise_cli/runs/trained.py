@@ -115,8 +115,13 @@ def _own_file(trained: TrainedModel) -> Split:
     """The split of the run's own table, read as the model reads every table, which an earlier version may have fitted."""
     config, encoder = trained.config, trained.encoder
     X, y = read_labelled(str(config.dataset.path), encoder, treatment_of(config.dataset))
-    table = Table(X, y, encoder.class_names, encoder.feature_names, source="file")
+    table = Table(X, y, encoder.class_names, encoder.feature_names, source="file", encoder=encoder)
     split = make_split(
-        "file", table, protocol=config.protocol, split=config.split, test_fraction=config.dataset.test_fraction
+        "file",
+        table,
+        protocol=config.protocol,
+        split=config.split,
+        test_fraction=config.dataset.test_fraction,
+        categories=config.dataset.categories,
     )
     return hold_out(split, config.dataset.holdout)
