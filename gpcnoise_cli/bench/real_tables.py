@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,12 @@ from gpcnoise_cli.data.table import read_own_file
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.grid.cell import digest_of
+from gpcnoise_cli.runs.auto import Search, choose_settings
+from gpcnoise_cli.runs.run_folder import RunFolder
+from gpcnoise_cli.runs.train import run_training
 
 FILE = "tables.json"
-OURS, BOOSTING, FOREST, LOGISTIC = "gpcnoise", "boosting", "forest", "logistic"
+OURS, AUTO, BOOSTING, FOREST, LOGISTIC = "gpcnoise", "auto", "boosting", "forest", "logistic"
 SYSTEMS = (OURS, BOOSTING, FOREST, LOGISTIC)
 KEPT_METRICS = ("acc", "nll", "brier", "ece")
 SEED = 0
@@ -50,6 +53,12 @@ class Request:
     splits: int = 3
     folder: Path | None = None
     overrides: Sequence[str] = ()
+    auto: bool = False
+    """Measure `gpcnoise train --auto`, too."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        return (*SYSTEMS, AUTO) if self.auto else SYSTEMS
 
     def __post_init__(self) -> None:
         check_names(self.names)
@@ -110,7 +119,7 @@ def _measure(
     package = f"{source.package} {source.installed}" if source.installed and request.folder is None else None
     table = read_own_file(path, source.target)
     config = compose([*_of_file(path, source.target), *request.overrides])
-    for system in SYSTEMS:
+    for system in request.systems:
         described = {"sha256": content, **_described(system, config)}
         record = read_kept(file).get(name, {}).get(system)
         if fresh or record is None or record["settings"] != described:
@@ -118,7 +127,8 @@ def _measure(
         record |= {"package": package or record.get("package"), **_shape(table)}
         for split in range(len(record.get("acc", ())), request.splits):
             told(f"{name}, {system}: split {split + 1} of {request.splits}")
-            score = _score(system, config, table, split, scratch)
+            search = Search.beside(request.overrides) if system == AUTO else None
+            score = _score(system, config, table, split, scratch, search)
             record = {**record, **{key: [*record.get(key, ()), value] for key, value in score.items()}}
             kept = read_kept(file)  # anew each time: another process may have added to it meanwhile
             kept.setdefault(name, {})[system] = record
@@ -132,10 +142,8 @@ def _of_file(path: Path, target: str) -> list[str]:
 
 def _described(system: str, config: TrainConfig) -> dict[str, Any]:
     """What a measurement is of; where the file lies is no part of it."""
-    if system != OURS:
+    if system not in (OURS, AUTO):
         return {"classifier": " ".join(repr(_classifier(system)).split())}
-    from dataclasses import replace
-
     return {"digest": digest_of(replace(config, dataset=replace(config.dataset, path="table")))}
 
 
@@ -154,7 +162,9 @@ def _classifier(system: str, categories: Any = None) -> Any:
     return LogisticRegression(max_iter=1000)
 
 
-def _score(system: str, config: TrainConfig, table: Table, number: int, scratch: Path) -> dict[str, Any]:
+def _score(
+    system: str, config: TrainConfig, table: Table, number: int, scratch: Path, search: Search | None = None
+) -> dict[str, Any]:
     """Metrics on the test rows of a split, the same for all systems, and the seconds of the fit."""
     dataset = config.dataset
     split = make_split(
@@ -166,8 +176,8 @@ def _score(system: str, config: TrainConfig, table: Table, number: int, scratch:
         categories=dataset.categories,
     )
     began = time.perf_counter()
-    if system == OURS:
-        return _ours(config, split, number, scratch)
+    if system in (OURS, AUTO):
+        return _ours(replace(config, split=number), split, scratch, search)
     X_train, X_test, categories = split.X_train, split.X_test, None
     if system == BOOSTING:
         X, categories = with_gaps(table)
@@ -182,17 +192,17 @@ def _score(system: str, config: TrainConfig, table: Table, number: int, scratch:
     return _metrics(probabilities, split.y_test, seconds)
 
 
-def _ours(config: TrainConfig, split: Split, number: int, scratch: Path) -> dict[str, Any]:
-    from dataclasses import replace
-
-    from gpcnoise_cli.runs.run_folder import RunFolder
-    from gpcnoise_cli.runs.train import run_training
-
-    run = Path(tempfile.mkdtemp(dir=scratch))
-    result = run_training(
-        replace(config, split=number, out=str(run)), data=split, folder=RunFolder(run), limit_inducing=True
-    )
-    return {**{key: result[key] for key in KEPT_METRICS}, "fit_seconds": result["train_seconds"]}
+def _ours(config: TrainConfig, split: Split, scratch: Path, search: Search | None) -> dict[str, Any]:
+    """As `gpcnoise train` does it: with fewer inducing points where there are fewer rows."""
+    folder = RunFolder(Path(tempfile.mkdtemp(dir=scratch)))
+    config, chosen = replace(config, inducing=min(config.inducing, split.n_train)), {}
+    began = time.perf_counter()
+    if search is not None:
+        config, search, _ = choose_settings(config, split, search, lambda number, trial: None, folder=folder)
+        chosen = {"chosen": search.chosen}
+    result = run_training(config, data=split, folder=folder)
+    seconds = time.perf_counter() - began
+    return {**{key: result[key] for key in KEPT_METRICS}, "fit_seconds": seconds, **chosen}
 
 
 def _metrics(probabilities: NDArray[np.float64], y: NDArray[np.int64], seconds: float) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def tables(
         Path | None,
         typer.Option("--from", help="Take the tables from this folder, not from the packages.", metavar="DIR"),
     ] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="Measure `gpcnoise train --auto`, too.")] = False,
     export: Annotated[
         Path | None, typer.Option("--export", help="Only write the tables into this folder.", metavar="DIR")
     ] = None,
@@ -84,7 +85,7 @@ def tables(
     from gpcnoise_cli.bench.table_sources import SOURCES
 
     check_kept(kept, fresh)
-    request = Request(tuple(table or SOURCES), splits, folder, tuple(overrides or ()))
+    request = Request(tuple(table or SOURCES), splits, folder, tuple(overrides or ()), auto)
     if export is not None:
         _export(request.names, export, json)
         return
