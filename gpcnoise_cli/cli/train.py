@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gc
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,10 @@ from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.cli.scores import model_title, score, score_cells
 from gpcnoise_cli.errors import UsageError, quoted
+
+if TYPE_CHECKING:
+    from gpcnoise_cli.runs.auto import Search
+    from gpcnoise_cli.runs.run_folder import RunFolder
 
 _PRINTED = (
     *("dataset", "source", "protocol", "method", "run_dir", "split", "n_train", "n_test", "d", "classes"),
@@ -31,6 +35,12 @@ def train(
         Path | None,
         typer.Option("--resume", help="Continue the interrupted run in this folder.", metavar="RUN_DIR"),
     ] = None,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="Choose kernel, ARD, m and objective by short trials on held-out rows first.")
+    ] = False,
+    trials: Annotated[
+        int | None, typer.Option("--trials", help="Trials of --auto at most. Default: 9.", metavar="N")
+    ] = None,
     json: Json = False,
 ) -> None:
     """Train a classifier, score it on the test split, and save it in a run folder.
@@ -39,7 +49,11 @@ def train(
 
     Your own data: gpcnoise train --data customers.csv --target churned
     """
-    result = _resumed(resume, overrides) if resume is not None else _fresh(overrides)
+    if resume is not None and auto:
+        raise UsageError(f"--resume goes on as the run in {resume} was started, with --auto or without; omit --auto.")
+    if trials is not None and not auto:
+        raise UsageError("--trials belongs to --auto; give both, or neither.")
+    result = _resumed(resume, overrides) if resume is not None else _fresh(overrides, auto, trials)
     if json:
         emit_json(result)
     elif "host" in result:
@@ -53,7 +67,7 @@ def train(
         )
 
 
-def _fresh(overrides: list[str]) -> dict[str, Any]:
+def _fresh(overrides: list[str], auto: bool, trials: int | None) -> dict[str, Any]:
     from gpcnoise_cli.config.compose import compose, with_absolute_paths
     from gpcnoise_cli.methods.registry import method_spec
 
@@ -68,7 +82,15 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
         config.class_weight = spelled_out(config.class_weight)  # the run must not need the file again
     asked = any(override.startswith("inducing=") for override in overrides)
     config = with_absolute_paths(config)  # a run must be resumable from any folder
-    return _train(config, limit_inducing=not asked)
+    return _train(config, _search(config, overrides, trials) if auto else None, limit_inducing=not asked)
+
+
+def _search(config: Any, overrides: list[str], trials: int | None) -> Search:
+    from gpcnoise_cli.runs.auto import MOST_TRIALS, Search, check_auto
+
+    most = MOST_TRIALS if trials is None else trials
+    check_auto(config, most)
+    return Search.beside(overrides, most)
 
 
 def _resumed(path: Path, overrides: list[str]) -> dict[str, Any]:
@@ -89,10 +111,19 @@ def _resumed(path: Path, overrides: list[str]) -> dict[str, Any]:
     for key, value in asdict(compose(overrides).runtime).items() if overrides else ():
         if f"runtime.{key}" in wanted:
             setattr(config.runtime, key, value)
-    return _train(config, folder=folder, resume=True)
+    return _train(config, _unfinished_search(folder), folder=folder, resume=True)
 
 
-def _train(config: Any, **how: Any) -> dict[str, Any]:
+def _unfinished_search(folder: RunFolder) -> Search | None:
+    stored = folder.read_trials()
+    if stored is None or stored.get("chosen") is not None:
+        return None
+    from gpcnoise_cli.runs.auto import Search
+
+    return Search.from_dict(stored)
+
+
+def _train(config: Any, search: Search | None = None, **how: Any) -> dict[str, Any]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
     from gpcnoise_cli.devices import Cluster
     from gpcnoise_cli.runs.tracking import check_tracking
@@ -115,15 +146,21 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
         from gpcnoise_cli.training.progress import Interrupted
 
         gc.freeze()  # modules stay: collections while the steps are traced need not look at them
-        with show_progress() as events:
-            try:
+        try:
+            if search is not None:
+                from gpcnoise_cli.cli.auto import chosen_settings
+
+                if how.get("limit_inducing"):
+                    config = replace(config, inducing=min(config.inducing, data.n_train))
+                config, how["folder"] = chosen_settings(config, data, search, how.get("folder"), stop_requested)
+            with show_progress() as events:
                 return run_training(
                     config, data=data, events=events, stop_requested=stop_requested, cluster=cluster, **how
                 )
-            except Interrupted as stop:
-                resume = f"continue with: gpcnoise train --resume {quoted(str(stop.run_dir))}"
-                say(f"stopped at step {stop.step}; {resume if stop.run_dir else 'so does the chief'}")
-                raise typer.Exit(130) from stop
+        except Interrupted as stop:
+            resume = f"continue with: gpcnoise train --resume {quoted(str(stop.run_dir))}"
+            say(f"stopped at step {stop.step}; {resume if stop.run_dir else 'so does the chief'}")
+            raise typer.Exit(130) from stop
 
 
 def _print_result(result: dict[str, Any]) -> None:

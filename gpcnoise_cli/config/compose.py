@@ -65,7 +65,8 @@ def _register() -> None:
     store = ConfigStore.instance()
     store.store(name="train_schema", node=TrainConfig)
     for name in choices("dataset"):
-        store.store(group="dataset", name=name, node={"name": name})
+        of_tables = {"categories": "column"} if name == "file" else {}
+        store.store(group="dataset", name=name, node={"name": name, **of_tables})
 
 
 def _settled(composed: DictConfig) -> TrainConfig:

@@ -24,6 +24,8 @@ VALUES: dict[str, tuple[str, ...]] = {
     "dataset.source": SOURCES,
     "inducing_start": ("minibatch", "scipy"),
     "dataset.missing": MISSING_POLICIES,
+    "dataset.categories": ("column", "level"),
+    "kernel.ard_by": ("feature", "column"),
     "kernel.lengthscale_start": ("data", "paper"),
     "delta.mode": DELTA_MODES,
     "delta.prior": DELTA_PRIORS,

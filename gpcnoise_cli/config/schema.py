@@ -16,7 +16,9 @@ from omegaconf import MISSING
 # The `dataset.path` of a model that was fitted from arrays: there is no file, and there are no test rows.
 IN_MEMORY = "(arrays in memory)"
 # What may be said about a file of one's own, and belongs to dataset=file alone.
-TABLE_KEYS = ("treat", "drop", "keep", "columns", "missing", "na_values", "sep", "encoding", "weights")
+TABLE_KEYS = (
+    *("treat", "drop", "keep", "columns", "missing", "na_values", "sep", "encoding", "weights", "categories"),
+)
 # The paper's method, whose settings are those of the groups likelihood, kernel, delta and optimizer.
 SVGP = "svgp"
 
@@ -40,6 +42,10 @@ class DatasetConfig:
     sep: str | None = None
     encoding: str | None = None
     weights: str | None = None  # a column that says how many rows each row counts as; no feature
+    # How far apart the levels of a category are. level: each feature varies by one, so that a category counts as often
+    # as it has levels; column: they vary by one together, like a number. New tables have column (config/compose.py);
+    # models that are older than this have level.
+    categories: str = "level"
 
 
 @dataclass
@@ -63,6 +69,7 @@ class LikelihoodConfig:
 class KernelConfig:
     name: str = MISSING
     ard: bool = False
+    ard_by: str = "feature"  # ard: a lengthscale for each feature | column of your own table, whose features share it
     shared: bool | None = True  # one kernel for all classes, or one per class; null: one per class if they are few
     few_classes: int = 10
     lengthscale_start: str = MISSING  # paper: 0.1√d | data: median distance

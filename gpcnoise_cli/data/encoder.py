@@ -107,6 +107,15 @@ class TableEncoder:
         """For each feature the column of the table that it comes from."""
         return tuple(column.name for column in self.columns for _ in column.features)
 
+    def categories(self) -> list[slice]:
+        """Where the features of each category stand."""
+        found, place = [], 0
+        for column in self.columns:
+            block = slice(place, place + len(column.features))
+            found += [block] if column.kind == "categorical" else []
+            place = block.stop
+        return found
+
     def encode(
         self,
         frame: pd.DataFrame,

@@ -30,12 +30,14 @@ def load_split(
     treatment: Treatment | None = None,
     test_fraction: float = 0.1,
     holdout: float = 0.0,
+    categories: str = "level",
 ) -> Split:
     """Load split number `split` of the set `name`, scaled and shuffled by `protocol`.
 
     `source` forces where a set is read from; `auto` takes the archive's file and, for the four synthetic sets,
-    generates rows where it is absent. `path`, `target` and `treatment` belong to the set `file`, your own table. With
-    `holdout` that part of the training rows stands in place of the test rows, which are then not looked at.
+    generates rows where it is absent. `path`, `target`, `treatment` and `categories` (see the configuration) belong to
+    the set `file`, your own table. With `holdout` that part of the training rows stands in place of the test rows,
+    which are then not looked at.
     """
     spec = get_spec(name)
     check_request(protocol, split, test_fraction)
@@ -48,7 +50,7 @@ def load_split(
         load = load_airline if spec.name == "airline" else load_nycflights
         return hold_out(load(spec, protocol=protocol, split=split), holdout)
     table = _read(spec, protocol, source, path, target, treatment)
-    result = make_split(name, table, protocol=protocol, split=split, test_fraction=test_fraction)
+    result = make_split(name, table, protocol=protocol, split=split, test_fraction=test_fraction, categories=categories)
     if spec.kind == "file":
         _check_classes_in_training(result)
     return hold_out(result, holdout)

@@ -64,6 +64,7 @@ class Split:
     y_calibration: NDArray[np.int64] | None = None
     findings: tuple[Finding, ...] = ()  # of one's own table: what its columns turned out to be
     notes: tuple[str, ...] = ()  # and what is to be said about it
+    shared_scales: tuple[slice, ...] = ()  # features that vary by one together, each block like a single number
 
     @property
     def n_train(self) -> int:
@@ -81,6 +82,11 @@ class Split:
     @property
     def d(self) -> int:
         return int(self.X_train.shape[1])
+
+    @property
+    def units(self) -> int:
+        """The number of features that would vary as much if each varied by one: half the mean squared distance."""
+        return self.d - sum(block.stop - block.start - 1 for block in self.shared_scales)
 
     @property
     def num_classes(self) -> int:
@@ -148,6 +154,20 @@ def fit_clean_scaler(
     return _finite(Scaler(np.where(constant, X[0], mean), np.where(constant | (std == 0.0), 1.0, std)), names)
 
 
+def share_scales(scaler: Scaler, X: NDArray[np.float64], blocks: Sequence[slice]) -> Scaler:
+    """`scaler` with one scale for all features of a block, by which they vary by one together.
+
+    The features of a category are 0 and 1. Scaled one by one, each adds 2 to the mean squared distance of two rows, so
+    that a category of 51 levels outweighs 50 numbers, and a rare level lies far from everything. Scaled together they
+    add 2, like a number: levels that differ are √2 apart, or more where one of them prevails.
+    """
+    scale = scaler.scale.copy()
+    for block in blocks:
+        spread = float(np.sqrt(np.var(X[:, block], axis=0).sum()))
+        scale[block] = spread if spread > 0.0 else 1.0
+    return Scaler(scaler.mean, scale)
+
+
 def _finite(scaler: Scaler, names: Sequence[str]) -> Scaler:
     bad = ~(np.isfinite(scaler.mean) & np.isfinite(scaler.scale))
     if bad.any():
@@ -157,8 +177,16 @@ def _finite(scaler: Scaler, names: Sequence[str]) -> Scaler:
     return scaler
 
 
-def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fraction: float = 0.1) -> Split:
-    """Shuffle, cut and scale a whole table."""
+def make_split(
+    dataset: str,
+    table: Table,
+    *,
+    protocol: str,
+    split: int,
+    test_fraction: float = 0.1,
+    categories: str = "level",
+) -> Split:
+    """Shuffle, cut and scale a whole table; `categories` is dataset.categories of the configuration."""
     check_request(protocol, split, test_fraction)
     X, y = table.X, table.y
     rows = shuffled_rows(len(X), split)
@@ -171,7 +199,10 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
         encoder = encoder.with_medians(X if protocol == "paper" else X[train])
         X = encoder.filled(X)
     fit = fit_paper_scaler if protocol == "paper" else fit_clean_scaler
-    scaler = fit(X if protocol == "paper" else X[train], table.feature_names)
+    scaled_by = X if protocol == "paper" else X[train]
+    scaler = fit(scaled_by, table.feature_names)
+    blocks = encoder.categories() if encoder is not None and categories == "column" else []
+    scaler = share_scales(scaler, scaled_by, blocks) if blocks else scaler
     return Split(
         dataset=dataset,
         protocol=protocol,
@@ -189,6 +220,7 @@ def make_split(dataset: str, table: Table, *, protocol: str, split: int, test_fr
         notes=table.notes,
         rows=train if table.rows is None else table.rows[train],
         weights=None if table.weights is None else table.weights[train],
+        shared_scales=tuple(blocks),
     )
 
 

@@ -59,6 +59,7 @@ ADDED_LATER = (
     "folds",
     "dataset.calibration",
     "class_weight",
+    "kernel.ard_by",
     *(f"dataset.{key}" for key in TABLE_KEYS),
 )
 

@@ -17,7 +17,7 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.methods.base import Arrays, Fit
 from gpcnoise_cli.methods.orth_settings import num_gamma, with_its_likelihood
 from gpcnoise_cli.methods.svgp import SVGP, SVGPClassifier
-from gpcnoise_cli.models.build import build_model
+from gpcnoise_cli.models.build import Layout, build_model
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
@@ -28,7 +28,9 @@ class ORTH(SVGP):
         return super().start(with_its_likelihood(config, split.num_classes), split, earlier)
 
     def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
-        return build_model(config, split.X_train, split.num_classes, num_gamma(config, split.n_train))
+        return build_model(
+            config, split.X_train, split.num_classes, num_gamma(config, split.n_train), layout=Layout.of(split)
+        )
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         return super().restore(with_its_likelihood(config, num_classes), arrays, d, num_classes, num_data)

@@ -19,7 +19,7 @@ from gpcnoise_cli.devices import scope
 from gpcnoise_cli.methods.base import Arrays, Fit
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.trained_model import TrainedModel
-from gpcnoise_cli.models.build import assemble, build_model, precision_context
+from gpcnoise_cli.models.build import Layout, assemble, build_model, precision_context
 from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.hosts import check_shares
@@ -113,11 +113,11 @@ class SVGP:
                 model = self.build(config, split)
                 model.likelihood.prepare(np.bincount(split.y_train, split.weights, minlength=split.num_classes))
             else:
-                model = _filled(config, earlier, split.d, split.num_classes, split.n_train)
+                model = _filled(config, earlier, split.d, split.num_classes, split.n_train, Layout.of(split))
         return SVGPFit(config, model, split)
 
     def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
-        return build_model(config, split.X_train, split.num_classes, weights=split.weights)
+        return build_model(config, split.X_train, split.num_classes, weights=split.weights, layout=Layout.of(split))
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         model = _filled(config, arrays, d, num_classes, num_data)
@@ -149,12 +149,17 @@ def _facts(trainer: Trainer, config: TrainConfig) -> dict[str, Any]:
 
 
 def _filled(
-    config: TrainConfig, arrays: Mapping[str, NDArray[Any]], d: int, num_classes: int, num_data: int
+    config: TrainConfig,
+    arrays: Mapping[str, NDArray[Any]],
+    d: int,
+    num_classes: int,
+    num_data: int,
+    layout: Layout | None = None,
 ) -> FusedSVGP:
     """The model of a configuration with the parameters of an earlier one."""
     with precision_context(config.runtime.precision):
         Z, gamma = np.zeros((config.inducing, d)), arrays.get("gamma")
-        model = assemble(config, Z, num_classes, num_data=num_data, gamma=gamma)
+        model = assemble(config, Z, num_classes, num_data=num_data, gamma=gamma, layout=layout)
         variables = _variables(model)
         if variables.keys() != arrays.keys():
             raise ValueError("the parameters are not those of the configuration")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gpflow
@@ -9,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.likelihoods.registry import build_likelihood
 from gpcnoise_cli.models.inducing import start_further_points, start_inducing_points
 from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscale
@@ -17,22 +20,38 @@ from gpcnoise_cli.models.sharing import shares_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
+@dataclass(frozen=True)
+class Layout:
+    """What a kernel may know of its inputs, where they come from a table with categories."""
+
+    units: int | None = None
+    """`Split.units`; d where it is not told."""
+    columns: Sequence[str] | None = None
+    """For each input the column that it comes from."""
+
+    @classmethod
+    def of(cls, split: Split) -> Layout:
+        return cls(split.units, split.encoder.feature_columns if split.encoder is not None else None)
+
+
 def build_model(
     config: TrainConfig,
     X: NDArray[np.floating],
     num_classes: int,
     num_gamma: int = 0,
     weights: NDArray[np.floating] | None = None,
+    layout: Layout | None = None,
 ) -> FusedSVGP:
     """The model `config` asks for, started from the scaled training inputs `X`, which may have weights.
 
     With γ points it is on two bases.
     """
     Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start, weights)
+    layout = layout or Layout()
     start = config.kernel.lengthscale_start
-    lengthscale = config.kernel.lengthscale or start_lengthscale(start, X, config.seed, weights)
+    lengthscale = config.kernel.lengthscale or start_lengthscale(start, X, config.seed, weights, layout.units)
     gamma = start_further_points(X, Z, num_gamma, config.seed) if num_gamma else None
-    return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale, gamma=gamma)
+    return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale, gamma=gamma, layout=layout)
 
 
 def assemble(
@@ -43,6 +62,7 @@ def assemble(
     num_data: int,
     lengthscale: float = 1.0,
     gamma: NDArray[np.floating] | None = None,
+    layout: Layout | None = None,
 ) -> FusedSVGP:
     """The model with given inducing points; what a saved model is loaded into."""
     options = config.likelihood
@@ -61,7 +81,7 @@ def assemble(
         alpha_epsilon=options.alpha_epsilon,
         seed=config.seed,
     )
-    d = Z.shape[1]
+    d, layout = Z.shape[1], layout or Layout()
 
     def kernel() -> gpflow.kernels.Kernel:
         return build_kernel(
@@ -71,6 +91,8 @@ def assemble(
             variance=config.kernel.variance,
             ard=config.kernel.ard,
             log_scale=config.kernel.log_scale,
+            units=layout.units,
+            columns=layout.columns if config.kernel.ard_by == "column" else None,
         )
 
     with precision_context(config.runtime.precision):

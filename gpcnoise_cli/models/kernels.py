@@ -12,7 +12,7 @@ batched operations. `in_dtype` gives a view of any other GPflow kernel whose par
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -94,15 +94,32 @@ def _stationary(
     return covariance(*(tf.cast(tensor, tf.float64) for tensor in (X, Z, lengthscales, variance)))
 
 
+def _tied(lengthscales: tf.Tensor, ties: np.ndarray) -> tf.Tensor:
+    """The same lengthscales [G, d]; each has the sum of the gradients of all that it shares its value with.
+
+    Equal at the start and moved by the same amounts they stay equal, so that a stored model has one for each input,
+    as every other.
+    """
+
+    @tf.custom_gradient
+    def tied(values: tf.Tensor) -> Any:
+        return tf.identity(values), lambda gradient: tf.matmul(gradient, tf.constant(ties, gradient.dtype))
+
+    return tied(lengthscales)
+
+
 class Stationary(gpflow.kernels.IsotropicStationary):
     """A GPflow kernel by one product and one profile φ, with a gradient of its own; its parameters may be stacked."""
 
     profile: Profile
+    ties: np.ndarray | None = None  # [d, d]: one where two inputs share a lengthscale
 
     def stacked(self, X: tf.Tensor, Z: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
         """[G, n, m], one matrix for each set of parameters."""
         variance = tf.reshape(tf.convert_to_tensor(self.variance), [-1])
         lengthscales = tf.reshape(tf.convert_to_tensor(self.lengthscales), [variance.shape[0], -1])
+        if self.ties is not None:
+            lengthscales = _tied(lengthscales, self.ties)
         return _stationary(type(self).profile, X, Z, lengthscales, variance, dtype)
 
     def K(self, X: tf.Tensor, X2: tf.Tensor | None = None) -> tf.Tensor:
@@ -194,24 +211,42 @@ def prior_variances(kernel: Kernel, X: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
 
 
 def build_kernel(
-    name: str, d: int, *, lengthscale: float, variance: float = 5.0, ard: bool = False, log_scale: bool = False
+    name: str,
+    d: int,
+    *,
+    lengthscale: float,
+    variance: float = 5.0,
+    ard: bool = False,
+    log_scale: bool = False,
+    units: int | None = None,
+    columns: Sequence[str] | None = None,
 ) -> Kernel:
     """One kernel on `d` inputs, every lengthscale starting at `lengthscale`.
 
     With `log_scale` an optimizer's step changes a parameter by a part of itself. GPflow's usual softplus is the
-    identity for large values, so that a variance on its way to 400 would crawl there.
+    identity for large values, so that a variance on its way to 400 would crawl there. `units`: see
+    `start_lengthscale`. Inputs with the same name in `columns` share a lengthscale.
     """
     if name not in KERNELS:
         raise unknown_choice("kernel", name, KERNELS)
     lengthscales = np.full(d, lengthscale) if ard else np.float64(lengthscale)
     bijector = "exp" if log_scale else "softplus"
     with gpflow.config.as_context(replace(gpflow.config.config(), positive_bijector=bijector)):
-        return KERNELS[name](lengthscales, variance, d)
+        kernel = KERNELS[name](lengthscales, variance, units or d)
+    if ard and columns is not None and len(set(columns)) < d:
+        for part in getattr(kernel, "kernels", [kernel]):
+            part.ties = np.equal.outer(columns, columns).astype(np.float64)
+    return kernel
 
 
-def start_lengthscale(start: str, X: np.ndarray, seed: int = 0, weights: np.ndarray | None = None) -> float:
-    """`paper`: 0.1√d. `data`: the median distance between rows, which may have weights, from a sample of 1000."""
-    d = X.shape[1]
+def start_lengthscale(
+    start: str, X: np.ndarray, seed: int = 0, weights: np.ndarray | None = None, units: int | None = None
+) -> float:
+    """`paper`: 0.1√d. `data`: the median distance between rows, which may have weights, from a sample of 1000.
+
+    `units` stands in the place of d where some features vary by less than one (`Split.units`).
+    """
+    d = units or X.shape[1]
     if start == "paper":
         return 0.1 * float(np.sqrt(d))
     from scipy.spatial.distance import pdist

@@ -13,6 +13,7 @@ _TITLES = {
     "steps": "Time of a training step",
     "growth": "Growth of a step with its sizes",
     "classifiers": "Beside scikit-learn's classifiers",
+    "tables": "Real tables without preparation",
     "quality": "Time to the quality of the paper's settings",
     "command": "From the shell command to the saved model",
     "grid": "Cells an hour",

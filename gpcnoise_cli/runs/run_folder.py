@@ -7,6 +7,7 @@ probabilities.npz  of the test rows, where asked for
 columns.json     what the columns of your own table turned out to be
 held_out.npz     what the model said of rows that it was not trained on
 out-of-fold.csv, fold-1, …  of a cross-validation: the prediction of every row, and the folder of each fold
+trials.json      what `train --auto` tried, and what it chose once it is done
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class RunFolder:
     def create(cls, config: TrainConfig) -> RunFolder:
         """A new folder with the configuration in it: `config.out`, or the next free name under runs/."""
         folder = cls(_claim(Path(config.out)) if config.out else _next_free(config))
-        write_text(folder.path / "config.yaml", to_yaml(config))
+        folder.write_config(config)
         return folder
 
     @staticmethod
@@ -98,6 +99,9 @@ class RunFolder:
             raise UsageError(f"{path} is no run folder (it has no config.yaml); give one that `gpcnoise train` made.")
         return cls(path)
 
+    def write_config(self, config: TrainConfig) -> None:
+        write_text(self.path / "config.yaml", to_yaml(config))
+
     def read_config(self) -> TrainConfig:
         path = self.path / "config.yaml"
         return from_yaml(path.read_text(encoding="utf-8"), origin=str(path))
@@ -132,6 +136,19 @@ class RunFolder:
 
     def write_columns(self, described: dict[str, Any]) -> None:
         write_json(self.path / "columns.json", described)
+
+    def write_trials(self, trials: dict[str, Any]) -> None:
+        write_json(self.path / "trials.json", trials)
+
+    def read_trials(self) -> dict[str, Any] | None:
+        """What a search for settings has tried; None where there was none."""
+        path = self.path / "trials.json"
+        if not path.is_file():
+            return None
+        try:
+            return dict(json.loads(path.read_text(encoding="utf-8")))
+        except ValueError as error:
+            raise GpcnoiseError(f"{path} is damaged ({error}); remove it to train without a search.") from error
 
     def write_metrics(self, result: dict[str, Any]) -> None:
         write_json(self.metrics, result)

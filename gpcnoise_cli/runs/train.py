@@ -85,6 +85,7 @@ def load_data(config: TrainConfig) -> Split:
         treatment=treatment_of(source),
         test_fraction=source.test_fraction,
         holdout=source.holdout,
+        categories=source.categories,
     )
     return parts_of(config, split)
 

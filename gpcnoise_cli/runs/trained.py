@@ -142,8 +142,13 @@ def _own_file(trained: TrainedModel) -> Split:
     path, treatment = str(config.dataset.path), treatment_of(config.dataset)
     X, y = read_labelled(path, encoder, treatment)
     weights = read_weights(path, encoder, treatment)
-    table = Table(X, y, encoder.class_names, encoder.feature_names, source="file", weights=weights)
+    table = Table(X, y, encoder.class_names, encoder.feature_names, source="file", encoder=encoder, weights=weights)
     split = make_split(
-        "file", table, protocol=config.protocol, split=config.split, test_fraction=config.dataset.test_fraction
+        "file",
+        table,
+        protocol=config.protocol,
+        split=config.split,
+        test_fraction=config.dataset.test_fraction,
+        categories=config.dataset.categories,
     )
     return parts_of(config, hold_out(split, config.dataset.holdout))

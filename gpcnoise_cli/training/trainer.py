@@ -287,7 +287,7 @@ class Trainer:
     def _start_again(self) -> None:
         """From the first state, but with the paper's lengthscales."""
         X, seed, weights = self.split.X_train, self.config.seed, self.split.weights
-        before, after = (start_lengthscale(start, X, seed, weights) for start in ("data", "paper"))
+        before, after = (start_lengthscale(start, X, seed, weights, self.split.units) for start in ("data", "paper"))
         self._restore(self.start)
         scale_lengthscales(self.model.kernel, after / before)
         # Losses from before are no measure of the new start.

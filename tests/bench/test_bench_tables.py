@@ -13,7 +13,7 @@ from gpcnoise_cli.tables.render import RENDERERS
 FILED = Path(__file__).resolve().parents[2] / "results" / "bench"
 
 
-@pytest.mark.parametrize("part", ["steps", "growth", "quality", "classifiers", "command", "grid"])
+@pytest.mark.parametrize("part", ["steps", "growth", "quality", "classifiers", "command", "grid", "tables"])
 @pytest.mark.parametrize("format", RENDERERS)
 def test_what_is_filed_can_be_shown_in_every_format(part: str, format: str) -> None:
     content = json.loads((FILED / f"{part}.json").read_text(encoding="utf-8"))

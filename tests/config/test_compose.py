@@ -142,3 +142,13 @@ def test_an_optimizer_that_the_preset_prescribes_is_not_replaced_in_silence() ->
 def test_an_objective_that_a_likelihood_does_not_have_is_refused() -> None:
     with pytest.raises(UsageError, match="objective must be elbo for dirichlet, not 'predictive'"):
         compose(["likelihood=dirichlet", "objective=predictive"])
+
+
+def test_tables_of_ones_own_have_categories_by_column_and_what_was_saved_before_by_level() -> None:
+    config = compose(["dataset=file", "dataset.path=x.csv", "dataset.target=y"])
+    assert config.dataset.categories == "column"
+    stored = dataclasses.asdict(config)
+    assert from_dict(stored).dataset.categories == "column"
+    del stored["dataset"]["categories"]
+    assert from_dict(stored).dataset.categories == "level"
+    assert compose().dataset.categories == "level"

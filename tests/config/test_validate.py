@@ -80,7 +80,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         "dataset.target",
         "out",
         "class_weight",
-        *(f"dataset.{key}" for key in TABLE_KEYS if key != "missing"),
+        *(f"dataset.{key}" for key in TABLE_KEYS if key not in ("missing", "categories")),
     }
     texts = {key for key, hint in key_types().items() if "str" in str(hint)} - free_texts
     assert texts == {*VALUES, *map(name_key, rules._NAMING), "likelihood.bound", "runtime.devices"}
@@ -97,6 +97,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
             ["dataset=adult", "dataset.drop=[x]"],
             "dataset.drop belongs to a file of your own, but the dataset is 'adult'",
         ),
+        (["dataset=adult", "dataset.categories=column"], "dataset.categories belongs to a file of your own"),
         (["dataset=file", "dataset.path=x", "dataset.target=y", "dataset.treat=[x]"], "--treat takes COLUMN=KIND"),
         (["dataset=file", "dataset.path=x", "dataset.target=y", "dataset.treat=['x=numbr']"], "did you mean x=number?"),
         (["likelihood=step", "likelihood.bound=tilted"], "likelihood.bound must be gaussian for step, not 'tilted'"),

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gpcnoise_cli.data import load_split
-from gpcnoise_cli.data.split import Scaler, fit_clean_scaler, fit_paper_scaler, shuffled_rows
+from gpcnoise_cli.data.split import Scaler, fit_clean_scaler, fit_paper_scaler, make_split, shuffled_rows
+from gpcnoise_cli.data.table import read_own_file
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 
 MATRICES = arrays(np.float64, st.tuples(st.integers(2, 20), st.integers(1, 4)), elements=st.floats(-1e12, 1e12))
@@ -102,3 +103,56 @@ def test_held_out_rows_are_training_rows_and_the_test_rows_stay_unseen():
 def test_a_part_that_cannot_be_held_out_is_refused(fraction, message):
     with pytest.raises(UsageError, match=message):
         load_split("waveform", holdout=fraction)
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    """A number, a category of 51 levels, one of two that is as uneven as the true/false column, and gaps."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(1500):
+        old, state = int(rng.random() < 0.1), f"s{rng.integers(51):02d}" if rng.random() > 0.05 else ""
+        rows.append(f"{rng.normal():.6f},{state},{'ab'[old]},{('no', 'yes')[old]},{k % 2}")
+    path = tmp_path / "mixed.csv"
+    path.write_text("\n".join(["size,state,half,old,kind", *rows]) + "\n")
+    return read_own_file(path, "kind")
+
+
+def mean_squared_distances(split):
+    """What each feature adds to the squared distance of two training rows, on average."""
+    return 2 * split.X_train.var(axis=0)
+
+
+@pytest.mark.parametrize("protocol", ["clean", "paper"])
+def test_a_category_of_many_levels_weighs_as_much_as_a_number(mixed, protocol):
+    split = make_split("file", mixed, protocol=protocol, split=0, categories="column")
+    columns = np.array(split.encoder.feature_columns)
+    added = mean_squared_distances(split)
+    for column in ("size", "state", "half", "old"):
+        assert added[columns == column].sum() == pytest.approx(2.0, rel=0.02)
+    state = split.X_train[:, columns == "state"]
+    apart = np.linalg.norm(state[state.argmax(1) == 0][0] - state[state.argmax(1) == 1][0])
+    assert apart == pytest.approx(np.sqrt(2), rel=0.02)
+    assert split.units == len(set(columns)) == 4
+
+
+def test_a_category_of_two_levels_is_as_far_apart_as_true_and_false(mixed):
+    split = make_split("file", mixed, protocol="clean", split=0, categories="column")
+    columns = np.array(split.encoder.feature_columns)
+    half, old = (np.unique(split.X_train[:, columns == name], axis=0) for name in ("half", "old"))
+    assert np.linalg.norm(half[0] - half[1]) == pytest.approx(np.linalg.norm(old[0] - old[1]))
+
+
+def test_by_level_every_feature_varies_by_one_as_in_models_saved_before(mixed):
+    split = make_split("file", mixed, protocol="clean", split=0)
+    np.testing.assert_allclose(mean_squared_distances(split), 2.0)
+    assert split.units == split.d
+    together = make_split("file", mixed, protocol="clean", split=0, categories="column")
+    numbers = [split.feature_names.index(name) for name in ("size", "old")]
+    np.testing.assert_array_equal(split.X_test[:, numbers], together.X_test[:, numbers])
+
+
+def test_a_level_that_no_training_row_has_stays_finite(mixed):
+    first = make_split("file", mixed, protocol="clean", split=0, test_fraction=0.99, categories="column")
+    assert np.isfinite(first.X_train).all()
+    assert np.isfinite(first.X_test).all()

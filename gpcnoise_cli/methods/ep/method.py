@@ -21,6 +21,7 @@ from gpcnoise_cli.methods.base import Arrays
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.ep.model import EPModel
 from gpcnoise_cli.methods.ep.propagation import NO_CAVITY, NOT_FINITE, Propagation
+from gpcnoise_cli.models.build import Layout
 from gpcnoise_cli.models.inducing import start_inducing_points
 from gpcnoise_cli.models.kernels import kernel_state, start_lengthscale
 from gpcnoise_cli.models.predict import raise_jitter
@@ -125,10 +126,12 @@ class EPFit:
         if earlier is None:
             Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
             lengthscale = config.kernel.lengthscale
-            lengthscale = lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
-            self.model = EPModel(config, Z, split.num_classes, lengthscale)
+            start = config.kernel.lengthscale_start
+            lengthscale = lengthscale or start_lengthscale(start, X, config.seed, units=split.units)
+            self.model = EPModel(config, Z, split.num_classes, lengthscale, Layout.of(split))
         else:
-            self.model = EPModel(config, np.zeros((config.inducing, split.d)), split.num_classes)
+            Z = np.zeros((config.inducing, split.d))
+            self.model = EPModel(config, Z, split.num_classes, layout=Layout.of(split))
             self.model.fill(earlier, posterior=False)
         # Where rates are annealed in cycles, EP has a single one: its evidence says nothing about when to stop.
         cycle = config.iterations if config.optimizer.cycle else 0

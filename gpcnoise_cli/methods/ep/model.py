@@ -19,7 +19,7 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.likelihoods.numerics import floored_variance, ndtr
 from gpcnoise_cli.likelihoods.win_probability import win_probability
 from gpcnoise_cli.methods.base import Arrays
-from gpcnoise_cli.models.build import precision_context
+from gpcnoise_cli.models.build import Layout, precision_context
 from gpcnoise_cli.models.conditional import (
     by_kernel,
     inverse_cholesky,
@@ -43,12 +43,17 @@ class EPModel(tf.Module):
     """All in float64: a difference of sites is a small part of Λ."""
 
     def __init__(
-        self, config: TrainConfig, Z: NDArray[np.floating], num_classes: int, lengthscale: float = 1.0
+        self,
+        config: TrainConfig,
+        Z: NDArray[np.floating],
+        num_classes: int,
+        lengthscale: float = 1.0,
+        layout: Layout | None = None,
     ) -> None:
         super().__init__()
         (m, d), self.num_classes = Z.shape, num_classes
         self.num_latent = 1 if num_classes == 2 else num_classes
-        options = config.kernel
+        options, layout = config.kernel, layout or Layout()
         with precision_context("float64"):
             kernel = build_kernel(
                 options.name,
@@ -57,6 +62,8 @@ class EPModel(tf.Module):
                 variance=options.variance,
                 ard=options.ard,
                 log_scale=options.log_scale,
+                units=layout.units,
+                columns=layout.columns if options.ard_by == "column" else None,
             )
             self.kernel = (
                 kernel if shares_kernel(config, num_classes, self.num_latent) else PerClass(kernel, num_classes)
