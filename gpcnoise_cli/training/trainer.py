@@ -34,7 +34,7 @@ from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.schedule import Schedule
-from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost, learned_nothing
+from gpcnoise_cli.training.stopping import LEAST_TO_START_AGAIN, WINDOW, gained_enough, is_lost, learned_nothing
 
 # How long one call of the compiled loop may take: the progress bar and Ctrl-C wait for it.
 SECONDS_PER_CALL = 0.5
@@ -63,7 +63,8 @@ class Trainer:
         self.history = History(precision=config.runtime.precision)
         self.best: list[np.ndarray] = []  # the state of the highest assessed bound
         kernel = config.kernel
-        self.may_start_again = self.schedule.cycles and kernel.lengthscale_start == "data" and not kernel.lengthscale
+        from_data = kernel.lengthscale_start == "data" and not kernel.lengthscale
+        self.may_start_again = self.schedule.cycles and from_data and split.n_train >= LEAST_TO_START_AGAIN
         self.start = [variable.numpy() for variable in self._state] if self.may_start_again else []
         self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
         self.timed_steps, self.timed_seconds = 0, 0.0
