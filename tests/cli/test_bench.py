@@ -66,6 +66,7 @@ def test_without_a_name_steps_and_growth_are_one_json_object(cli: Cli, tmp_path:
     assert "cores, load" in stderr
 
 
+@pytest.mark.slow
 def test_one_part_alone_prints_its_table(cli: Cli, tmp_path: Path) -> None:
     code, stdout, stderr = cli("bench", "growth", "--quick", "--out", tmp_path)
     assert code == 0, stderr

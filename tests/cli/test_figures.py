@@ -259,6 +259,7 @@ def test_wrong_usage_is_one_sentence(
     assert not (tmp_path / "results").exists()
 
 
+@pytest.mark.slow
 def test_an_interrupted_experiment_continues(
     cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flights: Path
 ) -> None:

@@ -76,6 +76,7 @@ def test_what_cannot_be_drawn_is_said_in_one_sentence(
     assert not (tmp_path / "p").exists()
 
 
+@pytest.mark.slow
 def test_changed_data_are_not_taken_for_the_test_split(cli: Cli, tmp_path: Path) -> None:
     """The same columns and classes, but other rows: some of the test rows would be ones that it was trained on."""
     table, run = tmp_path / "table.csv", tmp_path / "run"

@@ -59,12 +59,13 @@ def test_a_saved_model_predicts_what_the_trained_one_did(
 ) -> None:
     run = trained(tables.three, *PRECISIONS[precision])
     assert run.result["precision"] == precision
-    from gpcnoise_cli.data import load_split
     from gpcnoise_cli.data.table import read_features
     from gpcnoise_cli.evaluation.metrics import evaluate
     from gpcnoise_cli.methods.trained_model import TrainedModel
+    from gpcnoise_cli.runs.train import load_data
 
-    model, split = TrainedModel.load(run.path), load_split("file", path=str(tables.three), target="kind")
+    model = TrainedModel.load(run.path)
+    split = load_data(model.config)
     assert evaluate(model.classifier.predict(split.X_test), split.y_test).nll == run.result["nll"]
     assert evaluate(model.predict_scaled(split.X_test), split.y_test).nll == pytest.approx(run.result["nll"], abs=1e-5)
     expected = model.predict_probabilities(read_features(tables.three, model.encoder))

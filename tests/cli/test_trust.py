@@ -70,6 +70,7 @@ def test_a_finished_cross_validation_is_not_computed_again(cli: Cli, folds: Any)
     assert json.loads(outcome.stdout)["acc"] == folds.result["acc"]
 
 
+@pytest.mark.slow
 def test_an_interrupted_cross_validation_goes_on_where_it_stopped(
     cli: Cli, folds: Any, tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

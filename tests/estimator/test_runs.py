@@ -68,6 +68,7 @@ def test_a_folder_is_not_overwritten(flowers: Any, tmp_path: Path) -> None:
         GPCNoiseClassifier.from_run(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_run_of_the_command_line_is_an_estimator(cli: Cli, tmp_path: Path) -> None:
     """With columns of text and of true and false; either the table or its numbers may be given."""
     rng = np.random.default_rng(0)

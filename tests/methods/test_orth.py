@@ -111,6 +111,7 @@ def test_a_whole_natural_step_is_the_closed_form_with_the_mean_of_the_first_basi
     assert_allclose(root @ root.T, np.linalg.inv(precision), atol=1e-9)
 
 
+@pytest.mark.slow
 def test_gamma_points_added_to_a_trained_svgp_can_only_raise_its_bound() -> None:
     data, steps = data_of(2), ("batch_size=1000", "preset=paper")
     rows = data.X_train, data.y_train[:, None]

@@ -124,6 +124,7 @@ def test_too_few_sets_for_ranks_is_said(cli: Cli, cells: Cells) -> None:
     assert "critical difference" not in page
 
 
+@pytest.mark.slow
 def test_protocols_and_presets_are_told_apart_and_set_side_by_side(cli: Cli, cells: Cells) -> None:
     for preset in ("paper", "fast"):
         for protocol in ("paper", "clean"):

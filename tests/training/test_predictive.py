@@ -23,7 +23,14 @@ def objective(trainer: Trainer) -> float:
 
 @pytest.mark.parametrize("optimizer", [pytest.param("adam", marks=pytest.mark.slow), "natgrad"])
 @pytest.mark.parametrize("classes", [pytest.param(2, marks=pytest.mark.slow), 3])
-@pytest.mark.parametrize("likelihood", [name for name, spec in LIKELIHOODS.items() if len(spec.objectives) > 1])
+@pytest.mark.parametrize(
+    "likelihood",
+    [
+        name if name in ("probit", "softmax") else pytest.param(name, marks=pytest.mark.slow)
+        for name, spec in LIKELIHOODS.items()
+        if len(spec.objectives) > 1
+    ],
+)
 def test_training_raises_it_and_the_model_predicts(
     config: Callable[..., TrainConfig],
     split: Callable[..., Split],

@@ -20,7 +20,7 @@ def test_a_trainer_that_is_used_again_has_the_start_and_the_weights_of_its_new_f
     split: Callable[..., Split], config: Callable[..., TrainConfig]
 ) -> None:
     settings = config("optimizer=natgrad", "likelihood=softmax", "kernel.lengthscale_start=data", "optimizer.cycle=20")
-    whole = split(3)
+    whole = split(3, rows=300)
     weights = np.linspace(0.5, 2.0, whole.n_train)
     data = replace(whole, X_test=whole.X_test[:0], y_test=whole.y_test[:0], weights=weights)
     other = replace(data, X_train=2 * data.X_train, weights=weights[::-1].copy())
