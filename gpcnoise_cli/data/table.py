@@ -23,6 +23,7 @@ from gpcnoise_cli.data.encoder import TableEncoder, Tally
 from gpcnoise_cli.data.labels import named_classes, present_labels
 from gpcnoise_cli.data.split import ClassName, Table
 from gpcnoise_cli.data.table_file import BLOCK_ROWS, TableFile, open_table
+from gpcnoise_cli.data.table_parts import TableParts
 from gpcnoise_cli.data.treatment import KEEP, Treatment, unknown_column
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, nearest
 
@@ -112,10 +113,10 @@ def fit_encoder(frame: pd.DataFrame, target: str, treatment: Treatment | None = 
     return fitter.finish().encoder
 
 
-def fitter_of(file: TableFile, target: str, treatment: Treatment) -> TableFitter:
+def fitter_of(file: TableFile | TableParts, target: str, treatment: Treatment) -> TableFitter:
     """The first pass: every block of the file observed."""
     fitter = TableFitter(target, treatment, typed=file.typed)
-    for frame in file.blocks():
+    for frame in file.blocks(BLOCK_ROWS):
         fitter.observe(frame)
     return fitter
 
@@ -133,14 +134,14 @@ def read_own_file(path: str | Path, target: str, treatment: Treatment | None = N
             block = slice(place, place + len(frame))
             X[block], y[block] = encoder.encode(frame, rows=rows, fill=False), classes
             place = block.stop
-        notes = (*file.notes(), *fitted.notes, *_leaks(fitted, X, y))
+        notes = (*file.notes(), *fitted.notes, *leaks(fitted, X, y))
     return Table(
         X, y, encoder.class_names, encoder.feature_names, source="file", encoder=encoder,
         findings=fitted.findings, notes=notes,
     )  # fmt: skip
 
 
-def _leaks(fitted: FittedTable, X: NDArray[np.float64], y: NDArray[np.int64]) -> Iterator[str]:
+def leaks(fitted: FittedTable, X: NDArray[np.float64], y: NDArray[np.int64]) -> Iterator[str]:
     """A warning for each column that looks like a row number, is used all the same, and tells the class."""
     features = fitted.encoder.feature_names
     for finding in fitted.findings:
@@ -199,11 +200,11 @@ def read_labelled(
 
 
 def labelled_blocks(
-    file: TableFile, encoder: TableEncoder, tally: Tally | None = None
+    file: TableFile | TableParts, encoder: TableEncoder, tally: Tally | None = None
 ) -> Iterator[tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]]:
     """The rows that have a class, the numbers of their classes, and their numbers in the table."""
     place = 0
-    for frame in file.blocks():
+    for frame in file.blocks(BLOCK_ROWS):
         if encoder.target not in frame.columns:
             raise GpcnoiseError(f"missing target column {encoder.target!r}; it holds the true classes.")
         rows = place + np.arange(len(frame))
