@@ -7,11 +7,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-slow lint format bench bench-quality wheel browser report-picture clean help
+.PHONY: demo test test-slow test-hostile test-scale test-next lint format bench bench-quality wheel browser report-picture clean help
 
 help:
 	@echo "make demo       train on the default data set and show the result"
 	@echo "make test       the quick tests        make test-slow  the others"
+	@echo "make test-scale  grids on Ray and SLURM, in one machine (installs Ray and submitit)"
+	@echo "make test-hostile  200 calls that nobody means well"
+	@echo "make test-next  the tests of models, training and grids with the newest TensorFlow (constraints-next.txt)"
 	@echo "make lint       ruff and mypy          make format     let ruff rewrite the code"
 	@echo "make bench      time a training step   make wheel      build dist/*.whl"
 	@echo "make bench-quality  time to the quality of the paper's settings (hours)"
@@ -39,10 +42,33 @@ demo: $(STAMP)
 PYTEST := $(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 test: $(STAMP)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow and not scale"
 
 test-slow: $(STAMP)
-	$(PYTEST) -m slow
+	$(PYTEST) -m "slow and not scale"
+
+# One process: a cluster on two cores has no room for another.
+test-scale: $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[dev,ray,slurm]"
+	$(BIN)/python -m pytest -m scale
+
+test-hostile: $(STAMP)
+	$(BIN)/python -m pytest tests/cli/test_hostile.py
+
+# The newest TensorFlow in a virtual environment of its own, one process: constraints.txt but for what differs.
+NEXT := .venv-next
+NEXT_ROOMS := tests/likelihoods tests/models tests/training tests/methods tests/runs tests/estimator tests/grid
+
+$(NEXT)/.installed: pyproject.toml constraints.txt constraints-next.txt
+	@test -n "$(PYTHON)" || { echo "gpcnoise needs Python 3.10, 3.11 or 3.12: make PYTHON=/path/to/python3.11" >&2; exit 2; }
+	@test -x $(NEXT)/bin/python || "$(PYTHON)" -m venv $(NEXT)
+	@awk -F'==' 'NR == FNR { pinned[$$1] = 1; print; next } !($$1 in pinned)' constraints-next.txt constraints.txt \
+		> $(NEXT)/constraints.txt
+	$(NEXT)/bin/python -m pip install --quiet --disable-pip-version-check -c $(NEXT)/constraints.txt -e ".[dev]"
+	@touch $@
+
+test-next: $(NEXT)/.installed
+	$(NEXT)/bin/python -m pytest -m "not slow" $(NEXT_ROOMS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .

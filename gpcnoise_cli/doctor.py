@@ -65,6 +65,7 @@ def _packages() -> tuple[str, str]:
 
 def _devices() -> tuple[str, str]:
     from gpcnoise_cli.config.schema import RuntimeConfig
+    from gpcnoise_cli.devices import Cluster
     from gpcnoise_cli.runtime import prepare
 
     prepare(RuntimeConfig())
@@ -74,7 +75,25 @@ def _devices() -> tuple[str, str]:
     names = [tf.config.experimental.get_device_details(gpu).get("device_name", gpu.name) for gpu in gpus]
     if not gpus and shutil.which("nvidia-smi"):
         return WARN, "cpu; this machine has an NVIDIA driver but TensorFlow sees no GPU: pip install 'gpcnoise[gpu]'"
-    return OK, f"cpu, gpu: {', '.join(names)}" if gpus else "cpu (no GPU)"
+    cluster = Cluster.from_environment()
+    hosts = f"; TF_CONFIG: host {cluster.place + 1} of {len(cluster.addresses)}" if cluster else ""
+    usable = f"--devices up to {len(gpus)}" if len(gpus) > 1 else "one device for a model"
+    return OK, (f"cpu, gpu: {', '.join(names)}" if gpus else "cpu (no GPU)") + f"; {usable}{hosts}"
+
+
+def _backends() -> tuple[str, str]:
+    from gpcnoise_cli.grid.runners.registry import BACKENDS
+
+    said = []
+    for backend in BACKENDS.values():
+        if backend.package is None:
+            said.append(backend.name)
+        elif backend.available:
+            lacking = ", but there is no srun here" if backend.name == "slurm" and not shutil.which("srun") else ""
+            said.append(f"{backend.name} ({backend.package} {backend.version()}{lacking})")
+        else:
+            said.append(f"{backend.name} absent: {backend.how_to_get}")
+    return OK, "; ".join(said)
 
 
 def _threads() -> tuple[str, str]:
@@ -161,6 +180,7 @@ CHECKS: dict[str, Callable[[], tuple[str, str]]] = {
     "packages": _packages,
     "devices": _devices,
     "threads": _threads,
+    "backends": _backends,
     "data folder": _data_folder,
     "writing here": _writing(Path.cwd, WARN),
     "writing runs": _writing(_runs_folder, FAIL),

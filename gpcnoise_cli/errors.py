@@ -7,7 +7,9 @@ and exits with `exit_code`. Anything else that escapes is a defect of the progra
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class GpcnoiseError(Exception):
@@ -20,6 +22,11 @@ class UsageError(GpcnoiseError):
     """The request itself cannot be carried out: a wrong name, value or combination."""
 
     exit_code = 2
+
+
+def quoted(path: Path | str) -> str:
+    """`path` as it must stand in a command that the reader may copy."""
+    return shlex.quote(str(path))
 
 
 def nearest(value: str, choices: Iterable[str], most: int = 3) -> list[str]:

@@ -35,7 +35,7 @@ def load_tensorflow() -> None:
         os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     quiet = os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3") == "3" and "tensorflow" not in sys.modules
     with _no_collections():
-        with _stderr_led_aside() if quiet else contextlib.nullcontext():
+        with stderr_led_aside() if quiet else contextlib.nullcontext():
             # Before TensorFlow: only then does it leave those parts unloaded that nobody touches.
             importlib.import_module("tensorflow_probability")
             importlib.import_module("tensorflow")
@@ -77,7 +77,7 @@ def _no_collections() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _stderr_led_aside() -> Iterator[None]:
+def stderr_led_aside() -> Iterator[None]:
     """What is written to descriptor 2 meanwhile goes to a file that nobody reads."""
     try:
         kept = os.dup(2)

@@ -9,7 +9,7 @@
 # Preset fast, split 0, protocol clean. Results and made tables are kept in runs/precision.
 set -euo pipefail
 
-all=adult,chess-krvk,connect-4,letter,magic,mushroom,nursery,page-blocks,pendigits,ringnorm,shuttle,statlog-landsat
+all=adult,chess-krvk,connect-4,letter,magic,mushroom,nursery,page-blocks,pendigits,ringnorm,statlog-landsat,statlog-shuttle
 all=$all,thyroid,twonorm,wall-following,waveform,waveform-noise,wine-quality-white
 sets=${SETS-$all}
 kept=runs/precision

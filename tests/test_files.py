@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import IO
 
@@ -12,7 +14,7 @@ import numpy as np
 import pytest
 
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import plain, write_atomically, write_json, write_text
+from gpcnoise_cli.files import plain, write_arrays, write_atomically, write_json, write_text
 
 
 def names_in(folder: Path) -> list[str]:
@@ -91,3 +93,27 @@ def test_places_where_not_even_a_temporary_file_can_be_are_named_too(tmp_path: P
     refused(tmp_path / "file" / "x.json", "Not a directory")
     refused(tmp_path / ("n" * 300), "File name too long")
     assert names_in(tmp_path) == ["file"]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_arrays_come_back(tmp_path: Path, compressed: bool) -> None:
+    arrays = {"X": np.arange(6.0).reshape(2, 3), "names": np.array(["a", "ü"]), "n": np.int32(4)}
+    write_arrays(tmp_path / "a.npz", arrays, compressed=compressed)
+    with np.load(tmp_path / "a.npz", allow_pickle=False) as stored:
+        assert stored.files == list(arrays)
+        for name, values in arrays.items():
+            np.testing.assert_array_equal(stored[name], values, strict=True)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_arrays_that_find_no_room_are_one_sentence_and_nothing_else(tmp_path: Path, compressed: bool) -> None:
+    code = (
+        "import resource; from pathlib import Path; import numpy as np; from gpcnoise_cli.files import write_arrays\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "arrays = {'X': np.random.default_rng(0).normal(size=9000), 'y': np.arange(3)}\n"
+        f"try: write_arrays(Path('a.npz'), arrays, compressed={compressed})\n"
+        "except Exception as error: print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout == "cannot write a.npz: File too large; nothing was changed there.\n"
+    assert (done.returncode, done.stderr, names_in(tmp_path)) == (0, "", [])

@@ -16,6 +16,7 @@ FLOORS = """
     bench
     tables
     figures
+    scale
     grid
     estimator export
     runs
@@ -25,6 +26,7 @@ FLOORS = """
     models
     likelihoods
     predictor
+    devices
     runtime
     data config
     files

@@ -8,45 +8,65 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.cli.console import counted, say, stderr
-from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.campaign import Campaign, CampaignEvents, Report
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.cost import Estimator
 from gpcnoise_cli.grid.ledger import Ledger
 from gpcnoise_cli.grid.outcome import Progress
-from gpcnoise_cli.grid.runner import LocalRunner, default_workers, threads_each
+from gpcnoise_cli.grid.runners.base import Runner
+from gpcnoise_cli.grid.runners.local import default_workers
+from gpcnoise_cli.grid.runners.registry import backend_of
+from gpcnoise_cli.grid.runners.request import Request
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
 
-def number_of_workers(asked: int | None, cells: int) -> int:
-    if asked is not None and asked < 1:
-        raise UsageError(f"--workers must be at least 1, not {asked}.")
-    return asked if asked is not None else default_workers(cells)
+def number_of_workers(request: Request, cells: int) -> int:
+    """For a forecast: those asked for; a cluster is not asked how many it would have."""
+    return request.workers or default_workers(cells)
 
 
 def tell_left_out(failed: Sequence[Cell]) -> None:
     say(f"left out for having failed before: {counted(len(failed), 'cell')}; --retry-failed tries again.")
 
 
-def run_campaign(
-    cells: Sequence[Cell], ledger: Ledger, workers: int, estimator: Estimator, *, keep_probabilities: bool = False
-) -> Report:
+def run_campaign(cells: Sequence[Cell], ledger: Ledger, request: Request, estimator: Estimator) -> Report:
     """Compute the cells with a display on stderr; Ctrl-C and SIGTERM stop the workers politely."""
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
+    backend = backend_of(request)
     ledger.prepare()
-    staff = f"{counted(workers, 'worker')} of {counted(threads_each(workers), 'thread')}"
-    say(f"computing {counted(len(cells), 'cell')} with {staff}, into {ledger.folder}")
-    with stop_on_signal() as stop_requested, _display(cells, workers, estimator) as events:
-        runner = LocalRunner(ledger, workers, keep_probabilities=keep_probabilities, say=events.message)
-        return Campaign(cells, ledger, runner, events, stop_requested).run()
+    with stop_on_signal() as stop_requested:
+        messages = Messages()
+        runner = backend.open(request, cells, ledger, estimator, messages)
+        say(f"computing {counted(len(cells), 'cell')} {_staff(runner, len(cells))}, into {ledger.folder}")
+        with _display(cells, runner.capacity, estimator) as events:
+            messages.show = events.message
+            return Campaign(cells, ledger, runner, events, stop_requested).run()
+
+
+class Messages:
+    """What a runner has to say, which is made before the display: shown there, once that is up."""
+
+    def __init__(self) -> None:
+        self.show: Callable[[str], None] = say
+
+    def __call__(self, text: str) -> None:
+        self.show(text)
+
+
+def _staff(runner: Runner, cells: int) -> str:
+    threads = counted(runner.threads, "thread")
+    if not runner.where:
+        return f"with {counted(runner.capacity, 'worker')} of {threads}"
+    at_a_time = f"up to {runner.capacity} at a time, " if runner.capacity < cells else ""
+    return f"{runner.where}, {at_a_time}{threads} each"
 
 
 def exit_code(report: Report, command: str) -> int:
@@ -56,6 +76,8 @@ def exit_code(report: Report, command: str) -> int:
         return 130
     for cell, reason in report.failed.items():
         say(f"failed: {cell.name}: {reason}")
+    if report.left:
+        say(f"{counted(len(report.left), 'cell')} left to the cluster; to collect them: {command}")
     return 1 if report.failed else 0
 
 
@@ -119,11 +141,14 @@ class PlainDisplay(CampaignEvents):
     def __init__(self, forecast: Forecast, total: int) -> None:
         self.forecast, self.total, self.done = forecast, total, 0
         self.left_seconds = 0.0
+        self.places: dict[Cell, str] = {}
 
     def finished(self, cell: Cell, record: Mapping[str, Any], left: int) -> None:
         self.done += 1
         self.forecast.finished(cell, record)
-        self._show(f"[{self.done}/{self.total}] {result_line(cell, record)}{self._eta(left)}")
+        place = self.places.pop(cell, "")
+        where = f" at {place}" if place else ""
+        self._show(f"[{self.done}/{self.total}] {result_line(cell, record)}{where}{self._eta(left)}")
 
     def failed(self, cell: Cell, reason: str, again: bool) -> None:
         if not again:
@@ -136,6 +161,7 @@ class PlainDisplay(CampaignEvents):
 
     def tick(self, running: Mapping[Cell, Progress], left: int) -> None:
         self.left_seconds = self.forecast.seconds_left(running)
+        self.places |= {cell: progress.place for cell, progress in running.items() if progress.place}
 
     def _eta(self, left: int) -> str:
         return f"; about {duration(self.left_seconds)} left" if left and self.left_seconds else ""
@@ -158,20 +184,23 @@ class LiveDisplay(PlainDisplay):
             TextColumn("{task.fields[count]}"),
             TextColumn("{task.fields[note]}"),
             console=stderr(),
+            redirect_stdout=False,  # nothing of ours goes there meanwhile, and Ray's chatter is kept from it
         )
         self.whole = self.bars.add_task("all cells", total=total, count=f"0/{total}", note="")
         self.lines: dict[Cell, TaskID] = {}
 
     def tick(self, running: Mapping[Cell, Progress], left: int) -> None:
         super().tick(running, left)
-        for cell in [cell for cell in self.lines if cell not in running]:
+        begun = {cell: progress for cell, progress in running.items() if not progress.queued}
+        for cell in [cell for cell in self.lines if cell not in begun]:
             self.bars.remove_task(self.lines.pop(cell))
-        for cell, progress in running.items():
+        for cell, progress in begun.items():
             if cell not in self.lines:
                 self.lines[cell] = self.bars.add_task(cell.label, total=None, count="", note="starting")
-            if progress.step is not None:
+            if progress.step is not None or progress.place:
                 self.bars.update(self.lines[cell], **_bar_of(progress))
-        note = f"about {duration(self.left_seconds)} left"
+        queued = len(running) - len(begun)
+        note = f"about {duration(self.left_seconds)} left" + (f", {queued} in the queue" if queued else "")
         self.bars.update(self.whole, completed=self.done, count=f"{self.done}/{self.total}", note=note)
 
     def _show(self, line: str) -> None:
@@ -179,13 +208,10 @@ class LiveDisplay(PlainDisplay):
 
 
 def _bar_of(progress: Progress) -> dict[str, Any]:
-    test = f"acc {progress.acc:.2f}% nll {progress.nll:.4f}" if progress.acc is not None else ""
-    return {
-        "completed": progress.step,
-        "total": progress.iterations,
-        "count": f"{progress.step}/{progress.iterations}",
-        "note": test,
-    }
+    test = [f"acc {progress.acc:.2f}% nll {progress.nll:.4f}"] if progress.acc is not None else []
+    count = f"{progress.step}/{progress.iterations}" if progress.step is not None else ""
+    note = ", ".join([*([progress.place] if progress.place else []), *test])
+    return {"completed": progress.step or 0, "total": progress.iterations, "count": count, "note": note}
 
 
 def result_line(cell: Cell, record: Mapping[str, Any]) -> str:

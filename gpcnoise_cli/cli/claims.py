@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcnoise_cli.cli.campaign_options import DryRun, RetryFailed, Workers
+from gpcnoise_cli.cli.campaign_options import DryRun, RetryFailed, with_backend_options
 from gpcnoise_cli.cli.console import counted, emit_json, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError, unknown_choice
+from gpcnoise_cli.grid.runners.request import Request
 
 if TYPE_CHECKING:
     from gpcnoise_cli.claims.claim import Claim
@@ -78,7 +80,7 @@ def claims(
     if check and write:
         raise UsageError("--check compares with what --write keeps; give one of them.")
     if check:
-        problems = problems_in(base, base.resolve().parent)
+        problems = problems_in(base, Path(os.path.realpath(base)).parent)
         _print_problems(problems, json)
         return
     every = all_claims()
@@ -132,7 +134,9 @@ def _print_problems(problems: list[str], json: bool) -> None:
 
 
 @app.command()
+@with_backend_options
 def ablate(
+    request: Request,
     name: Annotated[
         str | None, typer.Argument(help="The ablation. Default: say which there are.", show_default=False)
     ] = None,
@@ -143,7 +147,6 @@ def ablate(
     protocol: Annotated[str, typer.Option("--protocol", help="Of the figures to explain: paper or clean.")] = "paper",
     kernel: Annotated[str, typer.Option("--kernel", help="rbf or matern52+rbf.")] = "rbf",
     results: Results = None,
-    workers: Workers = None,
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     json: Json = False,
@@ -195,9 +198,9 @@ def ablate(
     plan.refuse_other_settings(ledger.folder)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     if dry_run:
-        print_plan(plan, ledger, estimator, workers, retry_failed, json)
+        print_plan(plan, ledger, estimator, request, retry_failed, json)
         return
-    code = compute(plan, ledger, estimator, workers, retry_failed)[1]
+    code = compute(plan, ledger, estimator, request, retry_failed)[1]
     moved = movements(ablation, source, kernel, Evidence.read(base), ablation.evidence(base))
     if json:
         emit_json(

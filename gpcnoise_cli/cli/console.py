@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Wide enough that no line of a pipe is ever wrapped.
 _PIPE_WIDTH = 10_000
+# Between two columns of a table on a terminal; and to this width a column of text may be folded.
+_GAP, _LEAST_TEXT = 2, 24
 _NUMBER = re.compile(r"[-+]?(\d[\d,]*\.?\d*(e[-+]?\d+)?|nan|inf)\s*%?")
 
 
@@ -74,12 +76,30 @@ def print_table(
     from rich import box
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column, right in zip(columns, numeric, strict=True):
-        table.add_column(column, justify="right" if right else "left")
-    for row in cells:
-        table.add_row(*row)
-    console.print(table)
+    for number, block in enumerate(_blocks([list(columns), *cells], numeric, console.width)):
+        heading = None if number else title
+        table = Table(title=heading, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for index in block:
+            if numeric[index]:
+                table.add_column(columns[index], justify="right", no_wrap=True)
+            else:
+                table.add_column(columns[index], overflow="fold")
+        for row in cells:
+            table.add_row(*(row[index] for index in block))
+        console.print(table)
+
+
+def _blocks(lines: list[list[str]], numeric: list[bool], room: int) -> list[list[int]]:
+    """Columns that stand beside each other without a figure being cut; names in the first column come again below."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    widths = [width if is_number else min(width, _LEAST_TEXT) for width, is_number in zip(widths, numeric, strict=True)]
+    names = [] if numeric[0] else [0]
+    blocks = [[*names]]
+    for index in range(len(names), len(widths)):
+        if sum(widths[one] + _GAP for one in (*blocks[-1], index)) > room and len(blocks[-1]) > len(names):
+            blocks.append([*names])
+        blocks[-1].append(index)
+    return blocks
 
 
 def _all_numbers(values: Iterable[Any]) -> bool:
@@ -103,3 +123,15 @@ def emit_json(content: Mapping[str, Any]) -> None:
     """Exactly one JSON object on stdout; numbers JSON cannot hold (NaN, infinities) become null."""
     ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
     sys.stdout.write(json.dumps(plain(content), ensure_ascii=ascii_only, allow_nan=False) + "\n")
+
+
+def emit_data(text: str) -> None:
+    """A table for programs (CSV, Markdown, LaTeX) on stdout: UTF-8 like the files, whatever the terminal can show."""
+    buffer = getattr(sys.stdout, "buffer", None)
+    if buffer is None:
+        sys.stdout.write(text)
+        return
+    sys.stdout.flush()
+    buffer.write(text.encode())
+    if sys.stdout.isatty():
+        buffer.flush()

@@ -24,6 +24,7 @@ from gpcnoise_cli.cli import (
     doctor,
     evaluate,
     export,
+    plan,
     plot,
     predict,
     report,
@@ -32,6 +33,8 @@ from gpcnoise_cli.cli import (
     tables,
     train,
 )
+from gpcnoise_cli.cli.interruption import end_on_signal
+from gpcnoise_cli.cli.streams import prepare_streams
 from gpcnoise_cli.errors import GpcnoiseError
 
 app = typer.Typer(
@@ -46,6 +49,7 @@ app.command()(predict.predict)
 app.command()(evaluate.evaluate)
 app.command()(export.export)
 app.command()(config.config)
+app.command()(plan.plan)
 app.add_typer(data.app, name="data")
 app.command()(sweep.sweep)
 app.add_typer(reproduce.app, name="reproduce")
@@ -141,11 +145,13 @@ def _report(sentence: str, code: int, debug: bool) -> int:
 
 def run() -> None:
     """The `gpcnoise` script."""
+    prepare_streams()
+    end_on_signal()
     code = main()
     try:
         sys.stdout.flush()
     except OSError:
-        # Said already, or the reader has gone: the interpreter must not complain again while it shuts down.
+        # Said already: the interpreter must not complain again while it shuts down.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = code or 1
     gc.freeze()  # or the interpreter would look for garbage in all of TensorFlow before it ends

@@ -33,13 +33,14 @@ def plot(
 
     Several: gpcnoise plot runs/first runs/second results/uci/paper/rbf/letter/softmax/split-00.json
     """
-    from gpcnoise_cli.figures.files import make_folder, save_figure, write_csv
+    from gpcnoise_cli.figures.files import check_folder, make_folder, save_figure, write_csv
     from gpcnoise_cli.figures.run_pictures import draw_comparison, draw_run
     from gpcnoise_cli.figures.run_view import comparison_tables, is_run_folder, view_cells, view_run
     from gpcnoise_cli.figures.style import drawing
 
     single = len(runs) == 1 and is_run_folder(runs[0])
     folder = out or (runs[0] / "plots" if single else Path("plots"))
+    check_folder(folder)
     with drawing():
         if single:
             view = view_run(runs[0])

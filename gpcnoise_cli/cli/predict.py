@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpcnoise_cli.cli.columns import Encoding, Separator
-from gpcnoise_cli.cli.console import emit_json, say, stderr
+from gpcnoise_cli.cli.console import emit_data, emit_json, say, stderr
 from gpcnoise_cli.cli.interruption import stop_on_signal
 from gpcnoise_cli.cli.options import Json
+from gpcnoise_cli.cli.streams import reader_gone
 from gpcnoise_cli.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def predict(
     from gpcnoise_cli.data.encoder import Tally
     from gpcnoise_cli.data.table_file import check_file
     from gpcnoise_cli.data.treatment import Treatment
-    from gpcnoise_cli.runs.prediction_file import check_target, csv_blocks, write_predictions
+    from gpcnoise_cli.runs.prediction_file import check_target, csv_blocks, formula_like, write_predictions
     from gpcnoise_cli.runs.trained import load_trained, predict_file
 
     if json and out == STDOUT:
@@ -75,12 +75,17 @@ def predict(
 
     with stop_on_signal() as stop_requested:
         trained = load_trained(run_dir)
+        formulas = formula_like(trained.class_names) if out.suffix != ".parquet" else []
+        if formulas:
+            say(f"a spreadsheet would take {formulas[0]!r} for a formula; import the column `class` as text there.")
         counts, tally = [0] * len(trained.class_names), Tally()
         treatment = Treatment(keep=tuple(keep or ()), sep=sep, encoding=encoding)
         blocks = _followed(predict_file(trained, data, treatment, tally), counts, stop_requested)
         if out == STDOUT:
             for text in csv_blocks(blocks, trained.class_names):
-                sys.stdout.write(text)
+                emit_data(text)
+                if reader_gone():
+                    break
         else:
             write_predictions(out, blocks, trained.class_names)
     for sentence in tally.sentences():

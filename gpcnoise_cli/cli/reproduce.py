@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
+from gpcnoise_cli.cli.campaign_options import DryRun, RetryFailed, Shard, with_backend_options
 from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
 from gpcnoise_cli.cli.figures import FigureGroup
 from gpcnoise_cli.cli.options import Json
@@ -17,6 +17,7 @@ from gpcnoise_cli.config.options import OPTIONS
 from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.errors import UsageError, unknown_choice
+from gpcnoise_cli.grid.runners.request import Request
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
 
 if TYPE_CHECKING:
@@ -55,7 +56,9 @@ def _choices(group: str) -> Callable[[str], list[str]]:
 
 
 @app.command()
+@with_backend_options
 def uci(
+    request: Request,
     kernel: Annotated[
         str,
         _option("--kernel", help="rbf (Tables II to IV) or matern52+rbf (Table V).", autocompletion=_choices("kernel")),
@@ -95,11 +98,9 @@ def uci(
     results: Annotated[
         Path | None, _option("--results", help="Where results are filed. Default: results.", panel="Work")
     ] = None,
-    workers: Workers = None,
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     shard: Shard = None,
-    keep_probabilities: KeepProbabilities = False,
     json: Json = False,
     overrides: Annotated[
         list[str] | None,
@@ -160,9 +161,9 @@ def uci(
     plan.refuse_other_settings(ledger.folder)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     if dry_run:
-        print_plan(plan, ledger, estimator, workers, retry_failed, json)
+        print_plan(plan, ledger, estimator, request, retry_failed, json)
         return
-    report, code = compute(plan, ledger, estimator, workers, retry_failed, keep_probabilities)
+    report, code = compute(plan, ledger, estimator, request, retry_failed)
     _print_results(plan, ledger, report, json, absent)
     if code:
         raise typer.Exit(code)
@@ -180,7 +181,7 @@ def _refuse_coordinates(overrides: list[str]) -> None:
 
 
 def print_plan(
-    plan: Plan, ledger: Ledger, estimator: Estimator, workers: int | None, retry_failed: bool, json: bool
+    plan: Plan, ledger: Ledger, estimator: Estimator, request: Request, retry_failed: bool, json: bool
 ) -> None:
     """What is done, what is left, and how long it will take."""
     from gpcnoise_cli.cli.campaign import describe_estimates, duration, number_of_workers
@@ -189,7 +190,7 @@ def print_plan(
 
     to_do = plan.to_do(retry_failed)
     count = {state.value: len(plan.in_state(state)) for state in (State.DONE, State.OPEN, State.FAILED)}
-    forecast = describe_estimates(to_do, estimator, number_of_workers(workers, len(to_do)))
+    forecast = describe_estimates(to_do, estimator, number_of_workers(request, len(to_do)))
     if json:
         cells = [{"name": cell.name, "state": plan.entries[cell].state.value} for cell in plan.cells]
         emit_json({"folder": str(ledger.folder), **count, "estimate": forecast, "cells": cells})
@@ -213,12 +214,11 @@ def compute(
     plan: Plan,
     ledger: Ledger,
     estimator: Estimator,
-    workers: int | None,
+    request: Request,
     retry_failed: bool,
-    keep_probabilities: bool = False,
 ) -> tuple[Report, int]:
     """Compute what is left of a plan, with a display on stderr; what came of it, and the exit code."""
-    from gpcnoise_cli.cli.campaign import exit_code, number_of_workers, run_campaign, tell_left_out
+    from gpcnoise_cli.cli.campaign import exit_code, run_campaign, tell_left_out
     from gpcnoise_cli.grid.campaign import Report
     from gpcnoise_cli.grid.ledger import State
 
@@ -229,8 +229,7 @@ def compute(
         tell_left_out(failed_before)
     report = Report()
     if to_do:
-        number = number_of_workers(workers, len(to_do))
-        report = run_campaign(to_do, ledger, number, estimator, keep_probabilities=keep_probabilities)
+        report = run_campaign(to_do, ledger, request, estimator)
     code = exit_code(report, "run the same command again") or (1 if failed_before else 0)
     return report, code
 

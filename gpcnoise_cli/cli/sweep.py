@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from gpcnoise_cli.cli.campaign_options import DryRun, KeepProbabilities, RetryFailed, Shard, Workers
-from gpcnoise_cli.cli.console import counted, emit_json, print_table, say
+from gpcnoise_cli.cli.campaign_options import DryRun, RetryFailed, Shard, with_backend_options
+from gpcnoise_cli.cli.console import counted, emit_data, emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.errors import UsageError, unknown_choice
+from gpcnoise_cli.grid.runners.request import Request
 
 if TYPE_CHECKING:
+    from gpcnoise_cli.grid.cell import Cell
     from gpcnoise_cli.grid.ledger import Ledger
     from gpcnoise_cli.grid.sweep import SweptCell
 
@@ -25,16 +26,16 @@ _SHOWN = ("acc", "nll", "brier", "ece", "steps", "train_seconds")
 
 
 @with_train_options
+@with_backend_options
 def sweep(
     overrides: list[str],
+    request: Request,
     results: Annotated[
         Path, typer.Option("--results", help="Where results are filed.", rich_help_panel="Work", metavar="DIR")
     ] = Path("runs/sweep"),
-    workers: Workers = None,
     dry_run: DryRun = False,
     retry_failed: RetryFailed = False,
     shard: Shard = None,
-    keep_probabilities: KeepProbabilities = False,
     format: Annotated[str, typer.Option("--format", help=f"What stdout gets: {', '.join(FORMATS)}.")] = "table",
     json: Json = False,
 ) -> None:
@@ -69,10 +70,11 @@ def sweep(
     plan = Plan.of([one.cell for one in swept], ledger)
     plan.refuse_other_settings(ledger.folder)
     to_do = plan.to_do(retry_failed)
+    _check_files(to_do)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     say(f"{len(plan.in_state(State.DONE))} of {len(plan.cells)} cells are done already, {len(to_do)} are to do.")
     if dry_run:
-        forecast = describe_estimates(to_do, estimator, number_of_workers(workers, max(1, len(to_do))))
+        forecast = describe_estimates(to_do, estimator, number_of_workers(request, max(1, len(to_do))))
         if json:
             emit_json({"folder": str(ledger.folder), "to_do": [cell.name for cell in to_do], "estimate": forecast})
         else:
@@ -81,8 +83,7 @@ def sweep(
         return
     report = Report()
     if to_do:
-        number = number_of_workers(workers, len(to_do))
-        report = run_campaign(to_do, ledger, number, estimator, keep_probabilities=keep_probabilities)
+        report = run_campaign(to_do, ledger, request, estimator)
     keys = [*swept[0].values] if swept else []  # a shard may be empty
     rows = _rows(swept, ledger)
     _print_rows(rows, keys, "json" if json else format)
@@ -96,6 +97,15 @@ def sweep(
     code = exit_code(report, "run the same command again") or (1 if failed_before else 0)
     if code:
         raise typer.Exit(code)
+
+
+def _check_files(cells: Sequence[Cell]) -> None:
+    """Read each table of your own once: what is wrong with it is told at once, and no cell is recorded as failed."""
+    from gpcnoise_cli.runs.train import load_data
+
+    files = {str(cell.config.dataset): cell.config for cell in cells if cell.config.dataset.path is not None}
+    for config in files.values():
+        load_data(config)
 
 
 def _rows(swept: Sequence[SweptCell], ledger: Ledger) -> list[dict[str, Any]]:
@@ -118,7 +128,7 @@ def _print_rows(rows: list[dict[str, Any]], keys: list[str], format: str) -> Non
         writer = csv.DictWriter(stream, names, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)
-        sys.stdout.write(stream.getvalue())
+        emit_data(stream.getvalue())
     else:
         columns = [*keys, *_SHOWN]
         print_table(columns, [[_short(row.get(name)) for name in columns] for row in rows])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpcnoise_cli.cli.console import counted, emit_json, say, stdout
+from gpcnoise_cli.cli.console import counted, emit_data, emit_json, say, stdout
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.tables.render import RENDERERS, TERMINAL_WIDTH, to_records, to_text
@@ -103,7 +103,7 @@ def print_tables(tables: Sequence[Table], format: str = "terminal") -> None:
         texts = [to_text(table, ansi=not console.no_color, width=width) for table in tables]
     else:
         texts = [RENDERERS[format](table) for table in tables]
-    sys.stdout.write("\n".join(texts))
+    (sys.stdout.write if format == "terminal" else emit_data)("\n".join(texts))
 
 
 def _draw(path: Path, found: UciTables, kernel: str, protocol: str) -> None:

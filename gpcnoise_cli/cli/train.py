@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,8 +13,14 @@ from gpcnoise_cli.cli.columns import say_columns
 from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.cli.scores import model_title, score, score_cells
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import UsageError, quoted
 
+_PRINTED = (
+    *("dataset", "source", "protocol", "method", "run_dir", "split", "n_train", "n_test", "d", "classes"),
+    *("majority_acc", "steps", "train_seconds"),
+)
+# What a run may change when it goes on: it may have lost some of the machine it was started on.
+_OF_MACHINE = ("runtime.device", "runtime.devices", "runtime.threads")
 _SCORES = ("acc %", "nll", "Brier", "ECE", "AUROC", "acc@90 %")
 
 
@@ -32,14 +39,14 @@ def train(
 
     Your own data: gpcnoise train --data customers.csv --target churned
     """
-    if resume is not None and overrides:
-        raise UsageError(f"--resume takes its settings from {resume}/config.yaml; omit: {' '.join(overrides)}.")
-    result = _resumed(resume) if resume is not None else _fresh(overrides)
+    result = _resumed(resume, overrides) if resume is not None else _fresh(overrides)
     if json:
         emit_json(result)
+    elif "host" in result:
+        say(f"trained to step {result['steps']}; the chief has the result.")
     else:
         _print_result(result)
-    if result["acc"] <= result["majority_acc"]:
+    if "host" not in result and result["acc"] <= result["majority_acc"]:
         say(
             f"this is no better than always naming the largest class ({result['majority_acc']:.2f}%): try more "
             "--iterations, another --learning-rate, or another start by kernel.lengthscale."
@@ -60,29 +67,45 @@ def _fresh(overrides: list[str]) -> dict[str, Any]:
     return _train(config, limit_inducing=not asked)
 
 
-def _resumed(path: Path) -> dict[str, Any]:
+def _resumed(path: Path, overrides: list[str]) -> dict[str, Any]:
+    from gpcnoise_cli.config.compose import compose
     from gpcnoise_cli.runs.run_folder import RunFolder
 
+    wanted = {override.partition("=")[0]: override for override in overrides}
+    others = [override for key, override in wanted.items() if key not in _OF_MACHINE]
+    if others:
+        raise UsageError(f"--resume takes its settings from {path}/config.yaml; omit: {' '.join(others)}.")
     folder = RunFolder.existing(path)
-    done = folder.read_metrics()
+    with folder.claim():  # told at once, not after the imports
+        done = folder.read_metrics(_PRINTED)
     if done is not None:
         say(f"the run in {path} is finished already; this is its result.")
         return done
-    return _train(folder.read_config(), folder=folder, resume=True)
+    config = folder.read_config()
+    for key, value in asdict(compose(overrides).runtime).items() if overrides else ():
+        if f"runtime.{key}" in wanted:
+            setattr(config.runtime, key, value)
+    return _train(config, folder=folder, resume=True)
 
 
 def _train(config: Any, **how: Any) -> dict[str, Any]:
     from gpcnoise_cli.cli.interruption import stop_on_signal
+    from gpcnoise_cli.devices import Cluster
     from gpcnoise_cli.runs.tracking import check_tracking
 
     check_tracking(config.tracking)
+    cluster = Cluster.from_environment()
+    if cluster is not None:
+        say(cluster.introduction)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
-        from gpcnoise_cli.runs.train import load_data, run_training
+        from gpcnoise_cli.runs.train import check_request, load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
 
         data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
         if not how.get("resume"):  # said at the start, and kept in columns.json
             say_columns(data.findings, data.notes)
+        if "folder" not in how:
+            check_request(config, data, limit_inducing=how["limit_inducing"])
         load_tensorflow()
         from gpcnoise_cli.cli.progress import show_progress
         from gpcnoise_cli.training.progress import Interrupted
@@ -90,9 +113,12 @@ def _train(config: Any, **how: Any) -> dict[str, Any]:
         gc.freeze()  # modules stay: collections while the steps are traced need not look at them
         with show_progress() as events:
             try:
-                return run_training(config, data=data, events=events, stop_requested=stop_requested, **how)
+                return run_training(
+                    config, data=data, events=events, stop_requested=stop_requested, cluster=cluster, **how
+                )
             except Interrupted as stop:
-                say(f"stopped at step {stop.step}; continue with: gpcnoise train --resume {stop.run_dir}")
+                resume = f"continue with: gpcnoise train --resume {quoted(str(stop.run_dir))}"
+                say(f"stopped at step {stop.step}; {resume if stop.run_dir else 'so does the chief'}")
                 raise typer.Exit(130) from stop
 
 
@@ -112,4 +138,5 @@ def _print_result(result: dict[str, Any]) -> None:
         score(result["train_seconds"], 1),
     ]
     print_table((*_SCORES, "ELBO" if is_bound else "objective", "δ", "steps", "seconds"), [row], title=title)
-    say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {result['run_dir']} --data FILE --out FILE")
+    run_dir = quoted(result["run_dir"])
+    say(f"saved in {result['run_dir']}; use it with: gpcnoise predict {run_dir} --data FILE --out FILE")

@@ -9,7 +9,9 @@ from typing import Any
 from gpcnoise_cli.config.schema import TrainConfig
 
 # Where a run writes, on what it runs, how often it saves and who follows it: none of it is part of what was asked.
-NEUTRAL_KEYS = frozenset({"out", "runtime.threads", "runtime.device", "runtime.checkpoint_seconds", "tracking"})
+NEUTRAL_KEYS = frozenset(
+    {"out", "runtime.threads", "runtime.device", "runtime.devices", "runtime.checkpoint_seconds", "tracking"}
+)
 
 
 def settings_of(config: TrainConfig) -> dict[str, Any]:

@@ -35,20 +35,25 @@ def compose(overrides: Sequence[str] = ()) -> TrainConfig:
     _register()
     try:
         with hydra.initialize_config_dir(config_dir=str(conf_dir()), version_base="1.3"):
-            config = _settled(hydra.compose("train", overrides=list(overrides)))
+            composed = hydra.compose("train", overrides=list(overrides))
+        config = _settled(composed)
     except (HydraException, OmegaConfBaseException) as error:
         raise UsageError(f"the configuration cannot be composed: {_first_line(error)}.") from error
-    _check_optimizer(config, overrides)
+    _check_prescribed(config, overrides)
     return config
 
 
-def _check_optimizer(config: TrainConfig, overrides: Sequence[str]) -> None:
-    """A preset may prescribe the optimizer of one likelihood, which beats the group: say so rather than ignore it."""
-    asked = dict(text.partition("=")[::2] for text in overrides).get("optimizer")
-    if asked is not None and (asked := asked.strip("'\"")) != config.optimizer.name:
+def _check_prescribed(config: TrainConfig, overrides: Sequence[str]) -> None:
+    """What a preset says of one likelihood, or a method of itself, beats the group: say so rather than ignore it."""
+    asked = {key: value.strip("'\"") for key, _, value in (text.partition("=") for text in overrides)}
+    if (optimizer := asked.get("optimizer")) not in (None, config.optimizer.name):
         raise UsageError(
             f"preset {config.preset} trains likelihood {config.likelihood.name} by {config.optimizer.name}, with "
-            f"settings of its own, not by {asked}; choose another preset, or omit it."
+            f"settings of its own, not by {optimizer}; choose another preset, or omit it."
+        )
+    if "delta.mode" not in asked and (delta := asked.get("delta")) not in (None, config.delta.mode):
+        raise UsageError(
+            f"method {config.method.name} keeps delta {config.delta.mode}, so delta={delta} has no effect; omit it."
         )
 
 

@@ -170,6 +170,10 @@ OPTIONS = (
         parameter="precision",
     ),
     Option("runtime.device", ("--device",), "NAME", _RUN, "CHOICES. Default: auto."),
+    Option(
+        "runtime.devices", ("--devices",), "N", _RUN,
+        "How many devices share the minibatches of one model, or all (docs/scale.md). Default: 1.",
+    ),
     Option("out", ("--out",), "DIR", _RUN, "The run folder. Default: a new one in runs/.", grid="--results"),
 )  # fmt: skip
 

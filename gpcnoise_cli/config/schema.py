@@ -100,6 +100,7 @@ class OptimizerConfig:
 class RuntimeConfig:
     precision: str = "mixed"  # mixed | float64 | float32
     device: str = "auto"  # auto | cpu | gpu
+    devices: str = "1"  # how many share the minibatches of one model, or all
     threads: int = 0  # 0: all cores
     jitter: float = 1e-6
     eval_every: int = 0  # steps between test metrics; 0: twenty times a run

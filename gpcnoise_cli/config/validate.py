@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 from gpcnoise_cli.config.groups import GROUPS, VALUES, choices, either, name_key
-from gpcnoise_cli.config.schema import TABLE_KEYS, DatasetConfig, TrainConfig
+from gpcnoise_cli.config.schema import SVGP, TABLE_KEYS, DatasetConfig, TrainConfig
 from gpcnoise_cli.data.registry import TREATMENTS
 from gpcnoise_cli.errors import UsageError, nearest
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
@@ -24,62 +24,65 @@ class _Rule:
     key: str
     allows: Callable[[Any], bool]
     words: str
-    example: float
 
 
-def _at_least(key: str, low: float, example: float) -> _Rule:
-    return _Rule(key, lambda value: value >= low, f"at least {low:g}", example)
+def _at_least(key: str, low: float) -> _Rule:
+    return _Rule(key, lambda value: value >= low, f"at least {low:g}")
 
 
-def _positive(key: str, example: float) -> _Rule:
-    return _Rule(key, lambda value: value > 0, "greater than 0", example)
+def _positive(key: str) -> _Rule:
+    return _Rule(key, lambda value: value > 0, "greater than 0")
 
 
-def _between(key: str, low: float, high: float, example: float) -> _Rule:
-    return _Rule(key, lambda value: low <= value <= high, f"between {low:.10g} and {high:.10g}", example)
+def _between(key: str, low: float, high: float) -> _Rule:
+    return _Rule(key, lambda value: low <= value <= high, f"between {low:.10g} and {high:.10g}")
 
 
-def _inside(key: str, example: float) -> _Rule:
-    return _Rule(key, lambda value: 0 < value < 1, "greater than 0 and less than 1", example)
+def _inside(key: str) -> _Rule:
+    return _Rule(key, lambda value: 0 < value < 1, "greater than 0 and less than 1")
+
+
+def _part(key: str) -> _Rule:
+    return _Rule(key, lambda value: 0 < value <= 1, "greater than 0 and at most 1")
 
 
 _NUMBERS = (
-    _at_least("inducing", 1, 300),
-    _at_least("batch_size", 1, 1024),
-    _at_least("iterations", 1, 600),
-    _at_least("split", 0, 0),
+    _at_least("inducing", 1),
+    _at_least("batch_size", 1),
+    _at_least("iterations", 1),
+    _at_least("split", 0),
     # TensorFlow's stateless random operations take 32-bit seeds.
-    _between("seed", 0, 2**31 - 1, 0),
-    _inside("dataset.test_fraction", 0.1),
-    _Rule("dataset.holdout", lambda value: 0 <= value < 1, "at least 0 and less than 1", 0.2),
-    _at_least("likelihood.noise_variance", 0, 1.0),
-    _between("likelihood.quadrature_points", 2, 200, 20),
-    _Rule("likelihood.squash", lambda value: 0 <= value < 0.5, "at least 0 and less than 0.5", 1e-4),
-    _at_least("likelihood.prediction_draws", 1, 1000),
-    _positive("likelihood.alpha_epsilon", 0.01),
-    _positive("kernel.lengthscale", 1.0),
-    _positive("kernel.variance", 5.0),
-    _at_least("kernel.few_classes", 0, 10),
-    _inside("delta.value", 0.001),
-    _positive("optimizer.learning_rate", 0.01),
-    _at_least("optimizer.inducing_rate_factor", 0, 1.0),
-    _Rule("optimizer.natural_step", lambda value: 0 < value <= 1, "greater than 0 and at most 1", 0.1),
-    _at_least("optimizer.natural_ramp", 0, 20),
-    _inside("optimizer.beta_2", 0.95),
-    _positive("optimizer.longest_mean_step", 3),
-    _at_least("optimizer.warm_up", 0, 60),
-    _Rule("optimizer.delta_start", lambda value: 0 < value <= 1, "greater than 0 and at most 1", 0.01),
-    _Rule("optimizer.delta_rate", lambda value: 0 < value <= 1, "greater than 0 and at most 1", 0.002),
-    _Rule("optimizer.delta_settling", lambda value: 0 < value <= 1, "greater than 0 and at most 1", 0.1),
-    _Rule("optimizer.cycle_fall", lambda value: 0 < value <= 1, "greater than 0 and at most 1", 0.4),
-    _at_least("optimizer.cycle", 0, 60),
-    _at_least("optimizer.cycle_growth", 1, 1.5),
-    _at_least("optimizer.tolerance", 0, 0.01),
-    _between("runtime.threads", 0, 1024, 0),
-    _positive("runtime.jitter", 1e-6),
-    _at_least("runtime.eval_every", 0, 0),
-    _at_least("runtime.checkpoint_seconds", 0, 60),
-    _at_least("runtime.chunk_rows", 1, 2048),
+    _between("seed", 0, 2**31 - 1),
+    _inside("dataset.test_fraction"),
+    _Rule("dataset.holdout", lambda value: 0 <= value < 1, "at least 0 and less than 1"),
+    _at_least("likelihood.noise_variance", 0),
+    _between("likelihood.quadrature_points", 2, 200),
+    _Rule("likelihood.squash", lambda value: 0 <= value < 0.5, "at least 0 and less than 0.5"),
+    _at_least("likelihood.prediction_draws", 1),
+    _positive("likelihood.alpha_epsilon"),
+    _positive("kernel.lengthscale"),
+    _positive("kernel.variance"),
+    _at_least("kernel.few_classes", 0),
+    _inside("delta.value"),
+    _positive("optimizer.learning_rate"),
+    _at_least("optimizer.inducing_rate_factor", 0),
+    _part("optimizer.natural_step"),
+    _at_least("optimizer.natural_ramp", 0),
+    _inside("optimizer.beta_2"),
+    _positive("optimizer.longest_mean_step"),
+    _at_least("optimizer.warm_up", 0),
+    _part("optimizer.delta_start"),
+    _part("optimizer.delta_rate"),
+    _part("optimizer.delta_settling"),
+    _part("optimizer.cycle_fall"),
+    _at_least("optimizer.cycle", 0),
+    _at_least("optimizer.cycle_growth", 1),
+    _at_least("optimizer.tolerance", 0),
+    _between("runtime.threads", 0, 1024),
+    _positive("runtime.jitter"),
+    _at_least("runtime.eval_every", 0),
+    _at_least("runtime.checkpoint_seconds", 0),
+    _at_least("runtime.chunk_rows", 1),
 )
 
 # Groups whose choice is recorded by name; a saved configuration edited by hand may hold other names.
@@ -96,6 +99,7 @@ def validate(config: TrainConfig) -> None:
         _check_number(config, rule)
     _check_likelihood(config)
     _check_file(config)
+    _check_devices(config)
     if config.out is not None and not config.out.strip():
         raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or omit it.")
 
@@ -112,7 +116,15 @@ def _check_number(config: TrainConfig, rule: _Rule) -> None:
     value = attrgetter(rule.key)(config)
     if value is not None and not (math.isfinite(value) and rule.allows(value)):
         words = rule.words if math.isfinite(value) else f"finite and {rule.words}"
-        raise UsageError(f"{rule.key} must be {words}, not {value!r}; {rule.key}={rule.example:g} is usual.")
+        raise UsageError(f"{rule.key} must be {words}, not {value!r}; {_advice(config, rule.key)}.")
+
+
+def _advice(config: TrainConfig, key: str) -> str:
+    """The value that this preset and likelihood have without being told."""
+    from gpcnoise_cli.config.compose import compose
+
+    usual = attrgetter(key)(compose([f"preset={config.preset}", f"likelihood={config.likelihood.name}"]))
+    return "omit it for the usual one" if usual is None else f"{key}={usual:g} is usual"
 
 
 def _check_likelihood(config: TrainConfig) -> None:
@@ -139,6 +151,16 @@ def _check_likelihood(config: TrainConfig) -> None:
             f"likelihood.noise_variance must be a number of at least 0 for {spec.name}, not null; "
             "omit it for the usual one."
         )
+
+
+def _check_devices(config: TrainConfig) -> None:
+    devices = config.runtime.devices
+    if devices != "all" and not (devices.isascii() and devices.isdigit() and int(devices) > 0):
+        raise UsageError(
+            f"runtime.devices must be a whole number from 1 up, or all, not {devices!r}; runtime.devices=1 is usual."
+        )
+    if devices != "1" and config.method.name != SVGP:
+        raise UsageError(f"method={config.method.name} trains on one device; leave out runtime.devices={devices}.")
 
 
 def _check_file(config: TrainConfig) -> None:

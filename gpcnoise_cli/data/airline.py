@@ -24,7 +24,7 @@ from gpcnoise_cli.data.folder import absent, data_dir
 from gpcnoise_cli.data.registry import DatasetSpec
 from gpcnoise_cli.data.split import Scaler, Split, check_request, shuffled_rows
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import write_atomically
+from gpcnoise_cli.files import write_arrays
 
 CLASS_NAMES = ("on-time", "late", "early")
 CLOCK = ("DepTime", "ArrTime")
@@ -62,7 +62,7 @@ def read_flights(spec: DatasetSpec) -> Flights:
     # Streaming a year takes a minute, reading the prepared file a second: keep it where the folder can be written.
     arrays = {"X": X, "columns": np.array(COLUMNS), "arr_delay": arr_delay}
     with suppress(GpcnoiseError):
-        write_atomically(npz, lambda stream: np.savez_compressed(stream, **arrays))
+        write_arrays(npz, arrays, compressed=True)
     return Flights(X, arr_delay, source="csv")
 
 

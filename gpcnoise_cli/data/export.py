@@ -9,7 +9,7 @@ import numpy as np
 from gpcnoise_cli.data.folder import write_problem
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.files import write_atomically
+from gpcnoise_cli.files import write_arrays
 
 
 def check_target(out: Path, *, force: bool) -> None:
@@ -37,4 +37,4 @@ def export_split(split: Split, out: Path, *, force: bool = False) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise write_problem(out, error) from error
-    write_atomically(out, lambda stream: np.savez(stream, **arrays))
+    write_arrays(out, arrays)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.files import write_atomically, write_text
 
 if TYPE_CHECKING:
@@ -29,6 +30,15 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise GpcnoiseError(f"cannot make the folder {folder}: {error.strerror}; choose another --out.") from error
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse, before any work is done, a folder that `make_folder` could not make or nobody may write to."""
+    there = next((path for path in (folder, *folder.parents) if os.path.lexists(path)), Path())
+    if not there.is_dir():
+        raise UsageError(f"--out {str(folder)!r} cannot be a folder: {str(there)!r} is none; choose another --out.")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise UsageError(f"--out {str(folder)!r}: no permission to write in {str(there)!r}; choose another --out.")
 
 
 def picture(figure: Figure, ending: str) -> bytes:

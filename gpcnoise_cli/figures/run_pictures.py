@@ -123,9 +123,11 @@ def _bars(views: Sequence[CellView]) -> Figure:
     figure = new_figure(PAGE, 0.9 + 0.15 * lines)
     panels = figure.subplots(1, 2, sharey=True)
     for axes, metric, label in zip(panels, ("acc", "nll"), ("accuracy, %", "nll, nats"), strict=True):
-        values = [float(view.record[metric]) for view in views]
+        values = [view.record[metric] for view in views]
         axes.grid(visible=False, axis="y")
         for row, value in enumerate(values):
+            if value is None:  # not a number, which JSON cannot hold
+                continue
             axes.plot([value], [row], linestyle="", marker=look(row).marker, color=look(row).colour, markersize=6)
             axes.annotate(
                 f"{value:.2f}" if metric == "acc" else f"{value:.4f}",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.errors import GpcnoiseError, UsageError
+from gpcnoise_cli.errors import GpcnoiseError, UsageError, quoted
 from gpcnoise_cli.evaluation.calibration import Reliability, reliability
 from gpcnoise_cli.evaluation.metrics import Metrics, clip_probabilities, evaluate
 from gpcnoise_cli.evaluation.selective import SelectiveCurve, selective_curve
@@ -121,7 +121,8 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, list[float]]]:
         folder = RunFolder(path)
         record = folder.read_metrics()
         if record is None:
-            raise GpcnoiseError(f"the run in {path} is not finished; continue it with: gpcnoise train --resume {path}")
+            command = f"gpcnoise train --resume {quoted(path)}"
+            raise GpcnoiseError(f"the run in {path} is not finished; continue it with: {command}")
         return record, _columns(folder)
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
@@ -129,10 +130,18 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[str, list[float]]]:
         raise UsageError(f"there is no run folder or cell {path}.") from error
     except (OSError, ValueError) as error:
         raise UsageError(f"{path} is neither a run folder nor a result cell (JSON).") from error
-    if not isinstance(record, dict) or "acc" not in record or "nll" not in record:
+    if not isinstance(record, dict) or not all(_is_number(record.get(key, "")) for key in ("acc", "nll")):
         raise UsageError(f"{path} is no result cell: it holds no acc and nll.")
     curve = record.get("curve") or {}
-    return record, {key: curve[key] for key in CURVE_COLUMNS if key in curve}
+    columns = {key: curve[key] for key in CURVE_COLUMNS if key in curve} if isinstance(curve, dict) else {"": curve}
+    sound = [isinstance(column, list) and all(map(_is_number, column)) for column in columns.values()]
+    if not all(sound) or len({len(column) for column in columns.values()}) > 1:
+        raise UsageError(f"{path} is no result cell: its curve is damaged.")
+    return record, columns
+
+
+def _is_number(value: object) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _columns(folder: RunFolder) -> dict[str, list[float]]:

@@ -16,7 +16,8 @@ from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Ledger, State
 from gpcnoise_cli.grid.outcome import Outcome, Progress, Status, outcome_of
-from gpcnoise_cli.grid.runner import Runner
+from gpcnoise_cli.grid.runners.base import Runner
+from gpcnoise_cli.grid.workspace import Busy
 
 ATTEMPTS = 3
 POLL_SECONDS = 0.2
@@ -46,6 +47,7 @@ class Report:
     computed: list[Cell] = field(default_factory=list)
     elsewhere: list[Cell] = field(default_factory=list)
     failed: dict[Cell, str] = field(default_factory=dict)
+    left: list[Cell] = field(default_factory=list)  # go on by themselves, after the campaign
     interrupted: bool = False
 
 
@@ -81,6 +83,9 @@ class Campaign:
                     self._take(cell, outcome)
                 running = self.runner.running()
                 self.events.tick(running, len(self.queue) + len(running))
+                if self.runner.detached:
+                    self.report.left = [*self.queue, *running]
+                    break
         finally:
             self.runner.stop(STOP_PATIENCE)
         self._take_last()
@@ -99,7 +104,7 @@ class Campaign:
             elif entry.state is State.FAILED and cell not in self.failed_before:
                 self.report.failed[cell] = (entry.record or {}).get("reason", "")
                 self.events.failed(cell, f"in another process: {self.report.failed[cell]}", again=False)
-            elif self.ledger.workspace.is_busy(cell):
+            elif not self.runner.has(cell) and self.ledger.workspace.is_busy(cell):
                 self.queue.append(cell)
             else:
                 free -= self._start(cell)
@@ -111,6 +116,9 @@ class Campaign:
         try:
             self.runner.submit(cell)
             return 1
+        except Busy:  # this moment
+            self.queue.append(cell)
+            return 0
         except OSError as error:  # no process could be had
             self._take(cell, outcome_of(error))
             return 0
@@ -118,7 +126,8 @@ class Campaign:
     def _take(self, cell: Cell, outcome: Outcome) -> None:
         if outcome.status is Status.DONE:
             if outcome.record is not None:
-                self.ledger.file_result(cell, outcome.record)
+                self.ledger.file_result(cell, outcome.record, outcome.probabilities)
+                self.ledger.workspace.clear(cell)
             self.report.computed.append(cell)
             self._announce(cell, self.ledger.look_up(cell).record)
         elif outcome.status in (Status.BUSY, Status.STOPPED):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from gpcnoise_cli.config.compose import to_yaml
 from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_text
 from gpcnoise_cli.grid.cell import Cell, stored_config
@@ -39,8 +41,14 @@ def compute_cell(
     events: TrainingEvents,
     stop_requested: Callable[[], bool],
     tracked_at: Place | None = None,
+    data: Split | None = None,
+    began: float | None = None,
 ) -> Computed:
-    """Train the cell in `scratch`, from its checkpoint where one is left; raises `Interrupted` when asked to stop."""
+    """Train the cell in `scratch`, from its checkpoint where one is left; raises `Interrupted` when asked to stop.
+
+    `data` spares it the reading of files. With `began`, the `time.perf_counter()` at which the work on the cell began,
+    the record says how long it took, start included; of a resumed run the training before is in train_seconds only.
+    """
     config = _with_threads(cell.config, threads)
     made_by = {"host": host(), "commit": commit()}  # now: the checkout may move on while this runs
     scratch.mkdir(parents=True, exist_ok=True)
@@ -53,6 +61,7 @@ def compute_cell(
             write_text(scratch / "config.yaml", to_yaml(config))
             return run_training(
                 config,
+                data=data,
                 folder=folder,
                 resume=resume,
                 events=events,
@@ -79,6 +88,7 @@ def compute_cell(
         "departures": dict(cell.departures),
         "config": stored_config(cell.config),
         "digest": cell.digest,
+        **({"seconds": time.perf_counter() - began} if began is not None else {}),
     }
     return Computed(record, _load_probabilities(folder) if keep_probabilities else None)
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import plain, write_atomically, write_text
+from gpcnoise_cli.files import plain, write_arrays, write_text
 from gpcnoise_cli.grid.cell import Cell, same_settings
 from gpcnoise_cli.grid.workspace import Workspace
 
@@ -83,8 +83,7 @@ class Ledger:
         for left in path.parent.glob(f".{path.stem}.*.tmp"):  # by a process that was killed while it wrote
             left.unlink(missing_ok=True)
         if probabilities is not None:
-            arrays = dict(probabilities)
-            write_atomically(self.probabilities_path(cell), lambda stream: np.savez_compressed(stream, **arrays))
+            write_arrays(self.probabilities_path(cell), probabilities, compressed=True)
         _write(path, record)
         self.failure_path(cell).unlink(missing_ok=True)
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
+
+import numpy as np
 
 from gpcnoise_cli.errors import GpcnoiseError
 
@@ -24,28 +26,35 @@ class Status(str, Enum):
 
 @dataclass(frozen=True)
 class Outcome:
-    """`record` is the result where the runner brings it back as a value; None where it is already in the ledger."""
+    """`record` is the result where the runner brings it back as a value; None where it is already in the ledger.
+
+    The probabilities come with it where they were asked for.
+    """
 
     status: Status
     reason: str = ""
     record: dict[str, Any] | None = None
+    probabilities: dict[str, np.ndarray] | None = field(default=None, compare=False, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
+        """For a worker's line of JSON; such a worker files the result itself."""
+        return {"status": self.status.value, "reason": self.reason}
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Outcome:
-        return cls(Status(stored["status"]), stored["reason"], stored["record"])
+        return cls(Status(stored["status"]), stored["reason"])
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a cell has come; `step` is None while it is being prepared."""
+    """How far a cell has come; `step` is None while it is being prepared, `place` says where if that is elsewhere."""
 
     step: int | None = None
     iterations: int | None = None
     acc: float | None = None
     nll: float | None = None
+    place: str = ""
+    queued: bool = False  # handed in, but not begun
 
 
 def outcome_of(error: BaseException) -> Outcome:

@@ -11,6 +11,7 @@ fewer steps, is filed under a name that says so, unless the user names a folder 
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -137,7 +138,7 @@ def folder_name(preset: str, departures: Mapping[str, Any]) -> str:
 
 def ledger_for(grid: Grid, results: Path | None) -> Ledger:
     """Where the grid is filed. A folder of the user's own gets the plain name: its owner knows what it holds."""
-    own = results is not None and results.resolve() != RESULTS.resolve()
+    own = results is not None and os.path.realpath(results) != os.path.realpath(RESULTS)
     return Ledger((results or RESULTS) / folder_name(grid.preset, {} if own else grid.departures()))
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gpcnoise_cli.grid.cell import Cell
-from gpcnoise_cli.grid.ledger import Ledger, State
+from gpcnoise_cli.grid.ledger import Ledger, State, read_record
 from gpcnoise_cli.grid.outcome import Outcome, Progress, Status, outcome_of
 from gpcnoise_cli.grid.workspace import Busy
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
@@ -52,7 +52,7 @@ class ProgressFile(TrainingEvents):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.state: dict[str, Any] = asdict(Progress())
+        self.state: dict[str, Any] = asdict(Progress(place=os.environ.get("SLURMD_NODENAME", "")))
         self.written = 0.0
 
     def started(self, step: int, iterations: int) -> None:
@@ -75,12 +75,17 @@ class ProgressFile(TrainingEvents):
             temporary.replace(self.path)
 
 
+def read_progress(path: Path) -> Progress:
+    stored = read_record(path)
+    return Progress(**stored) if stored is not None else Progress()
+
+
 class StopRequest:
     """True once a signal has come or the parent is gone."""
 
     def __init__(self, parent: int) -> None:
         self.parent, self.asked = parent, False
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR2):  # the last: SLURM says that time is running out
             signal.signal(number, self._ask)
 
     def _ask(self, number: int, frame: object) -> None:
@@ -130,12 +135,11 @@ def _compute(task: Task, ledger: Ledger, stop_requested: StopRequest, began: flo
             events=ProgressFile(ledger.workspace.progress(task.cell)),
             stop_requested=stop_requested,
             tracked_at=Place.of_cell(task.ledger, task.cell.name),
+            began=began,
         )
     except Interrupted as interruption:
         raise _Stopped from interruption
-    # Of this process, its start included; of a resumed run the training before it is in train_seconds only.
-    record = {**computed.record, "seconds": time.perf_counter() - began}
-    ledger.file_result(task.cell, record, computed.probabilities)
+    ledger.file_result(task.cell, computed.record, computed.probabilities)
     ledger.workspace.clear(task.cell)
 
 

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.files import write_text
 from gpcnoise_cli.grid.cell import Cell
+
+HELD_POLL_SECONDS = 0.2
 
 
 class Busy(Exception):
@@ -35,6 +41,16 @@ class Workspace:
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / ".gitignore").write_text("*\n", encoding="utf-8")
 
+    def identity(self) -> str | None:
+        """A random word kept in the folder: a machine that reads the same one shares the disk; None: no folder."""
+        path = self.folder / "disk"
+        try:
+            if not path.exists():
+                write_text(path, secrets.token_hex(16))
+            return path.read_text(encoding="utf-8")
+        except (OSError, GpcnoiseError):
+            return None
+
     def clear(self, cell: Cell) -> None:
         shutil.rmtree(self.scratch(cell), ignore_errors=True)
 
@@ -47,6 +63,25 @@ class Workspace:
             yield
         finally:
             self._lock_file(cell).unlink(missing_ok=True)  # while the lock is held, so that nobody else's is removed
+            os.close(descriptor)
+
+    @contextmanager
+    def hold_scratch(self, cell: Cell) -> Iterator[None]:
+        """Be alone in the scratch folder of a cell that somebody else has claimed on one's behalf.
+
+        Waits: one whose claimant was killed may be at work there for some seconds more.
+        """
+        path = self.folder / f"{cell.digest}.scratch"
+        while True:
+            try:
+                descriptor = _lock(path)
+                break
+            except Busy:
+                time.sleep(HELD_POLL_SECONDS)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
             os.close(descriptor)
 
     def is_busy(self, cell: Cell) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpcnoise_cli.config.schema import SVGP
 from gpcnoise_cli.likelihoods.registry import likelihood_spec
+from gpcnoise_cli.methods.orth_settings import with_its_likelihood
 from gpcnoise_cli.methods.registry import label_of, method_of
 from gpcnoise_cli.methods.selu_settings import Settings
 from gpcnoise_cli.models.sharing import shares_kernel
@@ -73,4 +74,13 @@ def _selu(config: TrainConfig, num_classes: int) -> dict[str, Any]:
     }
 
 
-_KNOWN: dict[str, Callable[[TrainConfig, int], dict[str, Any]]] = {SVGP: _svgp, "ep": _ep, "selu": _selu}
+def _orth(config: TrainConfig, num_classes: int) -> dict[str, Any]:
+    return {**_svgp(with_its_likelihood(config, num_classes), num_classes), "label": label_of(config)}
+
+
+_KNOWN: dict[str, Callable[[TrainConfig, int], dict[str, Any]]] = {
+    SVGP: _svgp,
+    "ep": _ep,
+    "orth": _orth,
+    "selu": _selu,
+}

@@ -52,6 +52,13 @@ METHODS: dict[str, MethodSpec] = {
             f"{__package__}.ep",
             likelihood="the probit for two classes, the step for more",
         ),
+        MethodSpec(
+            "orth",
+            "ORTH",
+            "the SVGP on orthogonally decoupled bases (Salimbeni et al., 2018)",
+            f"{__package__}.orth",
+            likelihood="the probit for two classes, the step for more",
+        ),
         MethodSpec("selu", "Selu", "a self-normalising network (Klambauer et al., 2017)", f"{__package__}.selu"),
     )
 }

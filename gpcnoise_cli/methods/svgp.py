@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
+from gpcnoise_cli.devices import scope
 from gpcnoise_cli.methods.base import Arrays, Fit
 from gpcnoise_cli.methods.described import describe
 from gpcnoise_cli.methods.trained_model import TrainedModel
 from gpcnoise_cli.models.build import assemble, build_model, precision_context
 from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training.hosts import check_shares
 from gpcnoise_cli.training.progress import Progress
 from gpcnoise_cli.training.reuse import give_back, is_reusable, take_trainer
 from gpcnoise_cli.training.trainer import Trainer
@@ -69,11 +71,11 @@ class SVGPClassifier:
         return {name: variable.numpy() for name, variable in _variables(self.model).items()}
 
     def facts(self) -> dict[str, Any]:
-        return {**self._facts, "delta": self.model.delta_value(), "jitter": float(self.model.jitter)}
+        return {**self._facts, **self.model.state()}
 
     def hyperparameters(self) -> dict[str, Any]:
         kernel = {f"kernel{name}": p.numpy().tolist() for name, p in parameter_dict(self.model.kernel).items()}
-        return {**kernel, "delta": self.model.delta_value(), "jitter": float(self.model.jitter)}
+        return {**kernel, **self.model.state()}
 
 
 class SVGPFit:
@@ -83,14 +85,15 @@ class SVGPFit:
         self.config, self.model, self.split = config, model, split
 
     def run(self, progress: Progress) -> SVGPClassifier:
-        with precision_context(self.config.runtime.precision):
+        with precision_context(self.config.runtime.precision), scope(self.config.runtime):
             trainer = take_trainer(self.config, self.model, self.split, progress)
             trainer.train()
+            reusable = is_reusable(self.split)
         # A run that had to go on in float64 is to be used in float64.
         runtime = replace(self.config.runtime, precision=trainer.history.precision)
         config, facts = replace(self.config, runtime=runtime), _facts(trainer, self.config)
         classifier = SVGPClassifier(config, lambda: trainer.model, facts, trainer.incident)
-        if not is_reusable(self.split):
+        if not reusable:
             return classifier
         arrays, split = classifier.arrays(), self.split
         give_back(trainer)
@@ -104,13 +107,17 @@ class SVGP:
         return describe(config, num_classes)
 
     def start(self, config: TrainConfig, split: Split, earlier: Mapping[str, NDArray[Any]] | None = None) -> Fit:
-        with precision_context(config.runtime.precision):
+        with precision_context(config.runtime.precision), scope(config.runtime):
+            check_shares(config, split)
             if earlier is None:
-                model = build_model(config, split.X_train, split.num_classes)
+                model = self.build(config, split)
                 model.likelihood.prepare(np.bincount(split.y_train, minlength=split.num_classes))
             else:
                 model = _filled(config, earlier, split.d, split.num_classes, split.n_train)
         return SVGPFit(config, model, split)
+
+    def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
+        return build_model(config, split.X_train, split.num_classes)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         model = _filled(config, arrays, d, num_classes, num_data)
@@ -146,7 +153,8 @@ def _filled(
 ) -> FusedSVGP:
     """The model of a configuration with the parameters of an earlier one."""
     with precision_context(config.runtime.precision):
-        model = assemble(config, np.zeros((config.inducing, d)), num_classes, num_data=num_data)
+        Z, gamma = np.zeros((config.inducing, d)), arrays.get("gamma")
+        model = assemble(config, Z, num_classes, num_data=num_data, gamma=gamma)
         variables = _variables(model)
         if variables.keys() != arrays.keys():
             raise ValueError("the parameters are not those of the configuration")

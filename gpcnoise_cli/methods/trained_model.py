@@ -141,6 +141,7 @@ class TrainedModel:
 
 
 def _check_finite(arrays: Arrays) -> None:
+    """A model with a NaN in it would name the first class for every row, and say nothing."""
     for name, values in arrays.items():
         count = int(np.sum(~np.isfinite(values)))
         if count:

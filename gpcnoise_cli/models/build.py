@@ -2,27 +2,37 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import gpflow
 import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.likelihoods.registry import build_likelihood
-from gpcnoise_cli.models.inducing import start_inducing_points
+from gpcnoise_cli.models.inducing import start_further_points, start_inducing_points
 from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscale
+from gpcnoise_cli.models.orthogonal import OrthogonalSVGP
 from gpcnoise_cli.models.sharing import shares_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
-def build_model(config: TrainConfig, X: NDArray[np.floating], num_classes: int) -> FusedSVGP:
-    """The model `config` asks for, started from the scaled training inputs `X`."""
+def build_model(config: TrainConfig, X: NDArray[np.floating], num_classes: int, num_gamma: int = 0) -> FusedSVGP:
+    """The model `config` asks for, started from the scaled training inputs `X`; with γ points, on two bases."""
     Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
     lengthscale = config.kernel.lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
-    return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale)
+    gamma = start_further_points(X, Z, num_gamma, config.seed) if num_gamma else None
+    return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale, gamma=gamma)
 
 
 def assemble(
-    config: TrainConfig, Z: NDArray[np.floating], num_classes: int, *, num_data: int, lengthscale: float = 1.0
+    config: TrainConfig,
+    Z: NDArray[np.floating],
+    num_classes: int,
+    *,
+    num_data: int,
+    lengthscale: float = 1.0,
+    gamma: NDArray[np.floating] | None = None,
 ) -> FusedSVGP:
     """The model with given inducing points; what a saved model is loaded into."""
     options = config.likelihood
@@ -55,14 +65,14 @@ def assemble(
 
     with precision_context(config.runtime.precision):
         kernels = kernel() if shares_kernel(config, num_classes) else PerClass(kernel(), likelihood.num_latent)
-        return FusedSVGP(
-            kernels,
-            likelihood,
-            Z,
-            num_data=num_data,
-            precision=config.runtime.precision,
-            jitter=config.runtime.jitter,
-        )
+        common: dict[str, Any] = {
+            "num_data": num_data,
+            "precision": config.runtime.precision,
+            "jitter": config.runtime.jitter,
+        }
+        if gamma is None:
+            return FusedSVGP(kernels, likelihood, Z, **common)
+        return OrthogonalSVGP(kernels, likelihood, Z, gamma, **common)
 
 
 def precision_context(precision: str) -> gpflow.config.as_context:

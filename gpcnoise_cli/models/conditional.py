@@ -90,7 +90,7 @@ def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tens
     L_inverse_work = tf.cast(L_inverse, work)
     A = product(K_nm, L_inverse_work, transpose_b=True)
     served, m = P.shape[0] // kernels, P.shape[1]
-    mu = _by_class(product(A, by_kernel(tf.cast(q_mu, work), kernels)))
+    mu = by_class(product(A, by_kernel(tf.cast(q_mu, work), kernels)))
     if served == 1:
         PA = product(A, product(P, L_inverse_work))[:, :, None, :]
         nu = k_diag[:, :, None] + _rowsums(PA, K_nm)
@@ -98,7 +98,7 @@ def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tens
         stacked = tf.reshape(P, [kernels, served * m, m])
         PA = tf.reshape(product(A, stacked, transpose_b=True), [kernels, -1, served, m])
         nu = k_diag[:, :, None] + _rowsums(PA, A)
-    return Marginals(mu, _by_class(nu), A, P, PA, L_inverse)
+    return Marginals(mu, by_class(nu), A, P, PA, L_inverse)
 
 
 def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tensor) -> Adjoints:
@@ -121,7 +121,7 @@ def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tenso
             _gradient_times_transpose(forward, mean, d_S, d_mean) if few else product(d_A, A, transpose_a=True)
         )
     inner = _minus_lower_half(tf.cast(d_A_times_A, exact))
-    return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=2), _by_class(d_mean), d_S)
+    return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=2), by_class(d_mean), d_S)
 
 
 def weighted_squares(A: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
@@ -156,7 +156,7 @@ def by_kernel(columns: tf.Tensor, kernels: int) -> tf.Tensor:
     return tf.transpose(tf.reshape(columns, [-1, kernels, served]), [1, 0, 2])
 
 
-def _by_class(blocks: tf.Tensor) -> tf.Tensor:
+def by_class(blocks: tf.Tensor) -> tf.Tensor:
     """[G, n, C/G] as [n, C]."""
     kernels, _, served = blocks.shape
     if kernels == 1:
@@ -230,6 +230,18 @@ def whitened_features(K_mm: tf.Tensor, K_nm: tf.Tensor) -> Any:
         return _between(inner, L_inverse), product(d_A, L_inverse)
 
     return A, gradient
+
+
+@tf.custom_gradient
+def unwhitened_weights(K: tf.Tensor, r: tf.Tensor) -> Any:
+    """L⁻ᵀr [G, m, C/G] for K = LLᵀ; differentiable, with one m×m product besides the inverse of L."""
+    L_inverse = inverse_cholesky(K)
+
+    def gradient(d_w: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        d_r = product(L_inverse, d_w)
+        return _between(_minus_lower_half(product(r, d_r, transpose_b=True)), L_inverse), d_r
+
+    return product(L_inverse, r, transpose_a=True), gradient
 
 
 @tf.custom_gradient

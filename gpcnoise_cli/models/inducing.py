@@ -15,14 +15,19 @@ MINIBATCH = 2048
 SCIPY_STARTS = 20  # its default
 
 
-def start_inducing_points(X: NDArray[np.floating], m: int, seed: int, start: str = "minibatch") -> NDArray[np.float64]:
-    """`m` centres in the space of X; a large X is sampled first."""
-    n = len(X)
+def check_number(m: int, n: int) -> None:
+    """Refuse more inducing points than training rows."""
     if m > n:
         raise UsageError(
             f"{m} inducing points are more than the {n} training rows; choose --inducing {n} or less "
             "(a third of the rows is plenty)."
         )
+
+
+def start_inducing_points(X: NDArray[np.floating], m: int, seed: int, start: str = "minibatch") -> NDArray[np.float64]:
+    """`m` centres in the space of X; a large X is sampled first."""
+    n = len(X)
+    check_number(m, n)
     distinct = np.unique(X, axis=0) if 2 * m >= n else X
     if len(distinct) == m:  # k-means with as many centres as rows would only give the rows back
         return np.asarray(distinct, dtype=np.float64)
@@ -57,6 +62,12 @@ def _best_of_several(rows: NDArray[np.float64], m: int, rng: np.random.Generator
     centres, _ = kmeans(rows, m, iter=SCIPY_STARTS, rng=rng)
     missing = rng.choice(len(rows), size=m - len(centres), replace=False)
     return np.concatenate([np.asarray(centres, dtype=np.float64), rows[missing]])
+
+
+def start_further_points(X: NDArray[np.floating], Z: NDArray[np.floating], m: int, seed: int) -> NDArray[np.float64]:
+    """`m` centres of another k-means, none of them where a point of `Z` is: there they would add nothing."""
+    points = np.concatenate([Z, start_inducing_points(X, m, seed + 1)])
+    return _distinct(points, np.random.default_rng(seed))[len(Z) :]
 
 
 def _distinct(centres: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:

@@ -14,7 +14,7 @@ from gpcnoise_cli.predictor.posterior import more_jitter
 
 def raise_jitter(model: FusedSVGP, when: str) -> float:
     """Ten times as much jitter, up to a limit; what it is now."""
-    jitter = more_jitter(float(model.jitter), when)
+    jitter = more_jitter(float(model.jitter.numpy()), when)
     model.jitter.assign(jitter)
     return jitter
 

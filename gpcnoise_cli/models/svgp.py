@@ -7,6 +7,8 @@ GPflow's own conditional.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import gpflow
 import numpy as np
 import tensorflow as tf
@@ -18,6 +20,14 @@ from gpcnoise_cli.models.kernels import covariances, prior_variances
 
 # Rounding in float32 can push a vanishing variance below zero; the floor is relative to the prior variance.
 VARIANCE_FLOOR = 1e-6
+
+
+class FurtherMean(NamedTuple):
+    """What a second basis brings: μ = Aᵀ(m + shift) + added, and its own part of the KL divergence."""
+
+    shift: tf.Tensor  # [m, C], exact dtype
+    added: tf.Tensor  # [N, C], work dtype
+    kl: tf.Tensor
 
 
 class FusedSVGP(gpflow.models.SVGP):
@@ -67,9 +77,27 @@ class FusedSVGP(gpflow.models.SVGP):
         """The likelihood's δ; None where it has none."""
         return None if self.likelihood.delta_mode is None else float(self.likelihood.delta.numpy())
 
-    def kernel_cholesky(self) -> tf.Tensor:
-        """The factors of K_mm, one per kernel, as training sees them."""
-        return tf.linalg.cholesky(self.inducing_covariance())
+    def state(self) -> dict[str, Any]:
+        """What a result reports of the model itself."""
+        return {"delta": self.delta_value(), "jitter": float(self.jitter.numpy())}
+
+    @property
+    def points(self) -> list[tf.Variable]:
+        """All that lies in the space of the inputs and is trained."""
+        return list(self.inducing_variable.trainable_variables)
+
+    @property
+    def further_weights(self) -> list[tf.Variable]:
+        """Those of a second basis, of which there is none here."""
+        return []
+
+    def further_mean(self, X: tf.Tensor, K_mm: tf.Tensor, work: tf.DType | None = None) -> FurtherMean | None:
+        """What a second basis adds to the mean at X; None without one."""
+        return None
+
+    def kernel_factors(self) -> list[tf.Tensor]:
+        """The Cholesky factors that training needs: that of K_mm, one per kernel."""
+        return [tf.linalg.cholesky(self.inducing_covariance())]
 
     def inducing_covariance(self) -> tf.Tensor:
         """K_mm with jitter, in the exact dtype: [G, m, m].
@@ -92,8 +120,9 @@ class FusedSVGP(gpflow.models.SVGP):
         """(μ, ν), each [N, C], in the work dtype or the one given."""
         K_mm, K_nm, k_diag = self.kernel_matrices(X, work)
         q_mu, q_sqrt = tf.convert_to_tensor(self.q_mu), tf.convert_to_tensor(self.q_sqrt)
-        mu, nu = fused_marginals(K_mm, K_nm, k_diag, q_mu, q_sqrt)
-        return mu, self.floor_variance(nu, k_diag)
+        further = self.further_mean(X, K_mm, work)
+        mu, nu = fused_marginals(K_mm, K_nm, k_diag, q_mu if further is None else q_mu + further.shift, q_sqrt)
+        return mu if further is None else mu + further.added, self.floor_variance(nu, k_diag)
 
     def floor_variance(self, nu: tf.Tensor, k_diag: tf.Tensor) -> tf.Tensor:
         """Keep float32 rounding from turning a variance negative; float64 is left alone."""

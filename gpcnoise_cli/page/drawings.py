@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from gpcnoise_cli.figures.run_pictures import MOST_DOTS, POINTS, draw_curve, reliability_figure
-from gpcnoise_cli.figures.style import BLACK, drawing, label_axes, look, new_figure
+from gpcnoise_cli.figures.style import BLACK, WHITE, drawing, label_axes, look, new_figure
 from gpcnoise_cli.page.found import is_number
 from gpcnoise_cli.page.svg import inline_svg
 from gpcnoise_cli.tables.critical_difference import rank_figure
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from gpcnoise_cli.evaluation.calibration import Reliability
     from gpcnoise_cli.tables.statistics import Comparison
 
@@ -22,6 +24,8 @@ MOST_POINTS = 24
 SPARK_WIDTH, SPARK_HEIGHT = 120, 30
 # Inches; the narrower a figure, the larger its letters beside those of the page.
 NARROW, WIDE = 3.1, 5.0
+# Inches from the marker of one method to that of the next.
+LANE = 0.052
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ class Drawing:
     title: str
     svg: Markup
     note: str = ""
+    narrow: Markup | None = None  # the same for a telephone, where letters must not shrink with the picture
 
 
 def curve_drawing(name: str, title: str, x: Sequence[float], y: Sequence[float], *, x_label: str = "step") -> Drawing:
@@ -106,9 +111,11 @@ def reliability_drawing(name: str, title: str, table: Reliability) -> Drawing:
 def rank_drawing(name: str, title: str, comparison: Comparison) -> Drawing:
     """The critical-difference diagram."""
     ranks = ", ".join(f"{comparison.methods[index]} {comparison.ranks[index]:.2f}" for index in comparison.order)
+    told = f"Average ranks, {title}: {ranks}"
     with drawing():
-        figure = rank_figure(comparison)
-        return Drawing(title, inline_svg(figure, name, f"Average ranks, {title}: {ranks}", wide=True))
+        wide = inline_svg(rank_figure(comparison), name, told, kind="wide")
+        narrow = inline_svg(rank_figure(comparison, width=NARROW), f"{name}-narrow", told, kind="narrow")
+    return Drawing(title, wide, narrow=narrow)
 
 
 def difference_drawing(
@@ -123,31 +130,53 @@ def difference_drawing(
     """Ours minus the paper's: a line for each set, a marker for each method; None where there is nothing to draw."""
     if not any(differences.values()):
         return None
-    texts: dict[str, list[str]] = {}
+    told = f"{title}; the table below has the numbers"
+    svg = {}
     with drawing():
-        figure = new_figure(WIDE, 0.65 + 0.21 * len(differences))
-        axes = figure.subplots()
-        axes.axvline(0.0, color=BLACK, linewidth=0.8)
-        for index, method in enumerate(methods):
-            found = [(row, one[method]) for row, one in enumerate(differences.values()) if method in one]
-            apart = min(0.16, 0.8 / len(methods)) * (index - (len(methods) - 1) / 2)
-            axes.plot(
-                [value for _, value in found],
-                [row + apart for row, _ in found],
-                **{**look(index).plot(), "linestyle": ""},
-                markersize=4,
-                label=method,
-                gid=f"{POINTS}-{index}",
-            )
-            texts[f"{POINTS}-{index}"] = [
-                f"{list(differences)[row]}, {method}: {value:+.{digits}f}" for row, value in found
-            ]
-        axes.set_yticks(range(len(differences)), list(differences))
-        axes.set_ylim(len(differences) - 0.5, -0.5)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")
-        axes.margins(x=0.1)
-        label_axes(axes)
-        figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=min(len(methods), 5) or 1)
-        told = f"{title}; the table below has the numbers"
-        svg = inline_svg(figure, name, told, points=texts, wide=True)
-    return Drawing(title, svg, f"better is to the {better}")
+        for kind, width in (("wide", WIDE), ("narrow", NARROW)):
+            figure, texts = _difference_figure(differences, methods, width, digits)
+            svg[kind] = inline_svg(figure, name if kind == "wide" else f"{name}-narrow", told, points=texts, kind=kind)
+    return Drawing(title, svg["wide"], f"better is to the {better}", svg["narrow"])
+
+
+def _difference_figure(
+    differences: Mapping[str, Mapping[str, float]], methods: Sequence[str], width: float, digits: int
+) -> tuple[Figure, dict[str, list[str]]]:
+    """The figure, and what each dot says."""
+    from matplotlib.ticker import MaxNLocator
+
+    texts: dict[str, list[str]] = {}
+    # Each method has a lane of its own in the line of a set, so that no marker hides another.
+    line = LANE * len(methods) + 0.07
+    figure = new_figure(width, 0.65 + line * len(differences))
+    axes = figure.subplots()
+    axes.axvline(0.0, color=BLACK, linewidth=0.8)
+    for index, method in enumerate(methods):
+        found = [(row, one[method]) for row, one in enumerate(differences.values()) if method in one]
+        apart = LANE / line * (index - (len(methods) - 1) / 2)
+        axes.plot(
+            [value for _, value in found],
+            [row + apart for row, _ in found],
+            **{**look(index).plot(), "linestyle": ""},
+            markersize=72 * LANE + 0.2,
+            markeredgecolor=WHITE,
+            markeredgewidth=0.4,
+            label=method,
+            gid=f"{POINTS}-{index}",
+        )
+        texts[f"{POINTS}-{index}"] = [
+            f"{list(differences)[row]}, {method}: {value:+.{digits}f}" for row, value in found
+        ]
+    axes.set_yticks(range(len(differences)), list(differences))
+    axes.set_yticks([row + 0.5 for row in range(len(differences) - 1)], minor=True)
+    axes.tick_params(axis="y", which="minor", length=0)
+    axes.grid(visible=False, axis="y", which="major")
+    axes.grid(visible=True, axis="y", which="minor")
+    axes.set_ylim(len(differences) - 0.5, -0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(5 if width < WIDE else 8, steps=[1, 2, 5, 10]))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")
+    axes.margins(x=0.1)
+    label_axes(axes)
+    columns = max(min(len(methods), 4 if width < WIDE else 8), 1)
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=columns, columnspacing=1.2)
+    return figure, texts

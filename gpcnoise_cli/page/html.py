@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gpcnoise_cli import __version__
-from gpcnoise_cli.errors import UsageError
+from gpcnoise_cli.errors import UsageError, quoted
 from gpcnoise_cli.figures.run_view import is_run_folder
 from gpcnoise_cli.files import write_text
 from gpcnoise_cli.page.results_page import ResultsPage, results_page
@@ -18,6 +18,7 @@ from gpcnoise_cli.page.run_page import RunPage, run_page
 
 GENERATOR = "gpcnoise report"
 NAME = "report.html"
+ENDINGS = (".html", ".htm")
 _HEAD_BYTES = 2000
 
 
@@ -40,7 +41,7 @@ def render(template: str, page: ResultsPage | RunPage) -> str:
         page=page,
         generator=GENERATOR,
         version=__version__,
-        command=f"gpcnoise report {page.told}",
+        command=f"gpcnoise report {quoted(page.told)}",
         style=Markup(_read("page.css")),
         script=Markup(_read("page.js")),
     )
@@ -62,9 +63,12 @@ def check_folder(folder: Path) -> None:
 
 
 def check_target(out: Path, *, force: bool) -> None:
-    """Refuse to replace anything but an earlier page of ours."""
+    """Refuse to write another kind of file, and to replace anything but an earlier page of ours."""
     if out.is_dir():
         raise UsageError(f"--out {str(out)!r} is a folder; name a file, such as {str(out / NAME)!r}.")
+    if out.suffix.lower() not in ENDINGS:
+        hint = "; to have a PDF, open the page in a web browser and print it" if out.suffix.lower() == ".pdf" else ""
+        raise UsageError(f"--out {str(out)!r}: the page is HTML, so its name must end in .html{hint}.")
     if not out.parent.is_dir():
         raise UsageError(f"cannot write {str(out)!r}: there is no folder {str(out.parent)!r}; make it first.")
     if out.exists() and not force and not is_report(out):

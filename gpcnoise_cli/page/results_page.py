@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from gpcnoise_cli.page.claims_part import ClaimsPart, claims_part
 from gpcnoise_cli.page.drawings import Spark, spark
 from gpcnoise_cli.page.found import Failure, FoundCell, find, is_number, tell
 from gpcnoise_cli.page.pictures import PictureGroup, read_pictures
+from gpcnoise_cli.page.sweep_part import SweepPart, sweeps_of
 from gpcnoise_cli.page.table_view import TableView, view_table, with_first
 from gpcnoise_cli.page.uci_parts import MARKS, SETS, Part, Section, comparisons_of, parts_of
 from gpcnoise_cli.tables.measured import label_of
@@ -76,6 +78,7 @@ class ResultsPage:
     left_out: tuple[str, ...]
     bench: tuple[BenchPart, ...]
     claims: ClaimsPart | None
+    sweeps: tuple[SweepPart, ...]
 
     trouble = ""
 
@@ -121,6 +124,14 @@ class ResultsPage:
         return len({name for part in self.parts for name in part.sets})
 
     @property
+    def datasets(self) -> int:
+        return len({line.record["dataset"] for line in self.cells})
+
+    @property
+    def swept(self) -> list[str]:
+        return list(dict.fromkeys(key for sweep in self.sweeps for key in sweep.keys))
+
+    @property
     def all_sets(self) -> int:
         return len(SETS)
 
@@ -145,7 +156,7 @@ def results_page(folder: Path) -> ResultsPage:
         )
     parts = parts_of(found.cells)
     return ResultsPage(
-        folder.resolve().name or "results",
+        Path(os.path.realpath(folder)).name or "results",
         tell(folder),
         tuple(parts),
         tuple(comparisons_of(parts)),
@@ -156,6 +167,7 @@ def results_page(folder: Path) -> ResultsPage:
         tuple(left_out),
         tuple(bench),
         claims_part(folder),
+        tuple(sweeps_of(found.cells)),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import IN_MEMORY
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.errors import GpcnoiseError, quoted
 from gpcnoise_cli.figures.run_view import RunView, view_run
 from gpcnoise_cli.grid.repeat import train_command
 from gpcnoise_cli.page.drawings import Drawing, curve_drawing, reliability_drawing
@@ -78,7 +79,7 @@ def run_page(run_dir: Path) -> RunPage:
     view, state, trouble = None, "", ""
     told = tell(run_dir)
     if record is None:
-        state = f"This run is not finished; continue it with: gpcnoise train --resume {told}"
+        state = f"This run is not finished; continue it with: gpcnoise train --resume {quoted(told)}"
     else:
         try:
             view = view_run(run_dir)
@@ -95,7 +96,7 @@ def run_page(run_dir: Path) -> RunPage:
     ours = not record or label in labelled_likelihoods()
     what = [f"{label} ({config.likelihood.name})", f", {config.kernel.name} kernel"] if ours else [label, ""]
     return RunPage(
-        name=run_dir.resolve().name,
+        name=Path(os.path.realpath(run_dir)).name,
         told=told,
         title=f"{what[0]} on {_dataset(config.dataset)}{what[1]}",
         finished=bool(record),
@@ -110,7 +111,7 @@ def run_page(run_dir: Path) -> RunPage:
         config=tuple(_flat(dataclasses.asdict(config))),
         versions=tuple((str(name), str(version)) for name, version in dict(record.get("versions") or {}).items()),
         command="" if config.dataset.path == IN_MEMORY else train_command(config),
-        predict=f"gpcnoise predict {told} --data FILE --out FILE",
+        predict=f"gpcnoise predict {quoted(told)} --data FILE --out FILE",
     )
 
 

@@ -28,12 +28,12 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
 def inline_svg(
-    figure: Figure, name: str, told: str, *, points: Mapping[str, Sequence[str]] | None = None, wide: bool = False
+    figure: Figure, name: str, told: str, *, points: Mapping[str, Sequence[str]] | None = None, kind: str = ""
 ) -> Markup:
     """The figure as an element of the page.
 
     `name` must be the only one of its kind on the page; `told` is for those who do not see the picture; `points` has a
-    text for each dot of the lines with these identifiers.
+    text for each dot of the lines with these identifiers; `kind` is a class of the style sheet, wide or narrow.
     """
     for patch in (figure.patch, *(axes.patch for axes in figure.axes)):
         patch.set_visible(False)
@@ -53,7 +53,7 @@ def inline_svg(
         if "style" in element.attrib:
             element.set("style", _restyled(element.attrib["style"]))
     root.attrib = {
-        "class": "chart wide" if wide else "chart",
+        "class": f"chart {kind}".strip(),
         "viewBox": root.attrib["viewBox"],
         "role": "img",
         "aria-label": told,

@@ -50,6 +50,23 @@ def check_target(out: Path, *, force: bool) -> None:
         raise UsageError(f"cannot write {str(out)!r}: there is no folder {str(out.parent)!r}; make it first.")
 
 
+def formula_like(class_names: Sequence[ClassName]) -> list[str]:
+    """The names that a spreadsheet would take for formulas: `=1+1`, `@home`, but not `-1`.
+
+    They are written as they are, because a program that reads the table looks for the names of the training data.
+    """
+    texts = [name for name in class_names if isinstance(name, str)]
+    return [text for text in texts if text.lstrip().startswith(("=", "+", "-", "@")) and not _is_number(text)]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def probability_column(name: ClassName) -> str:
     return f"p({name})"
 

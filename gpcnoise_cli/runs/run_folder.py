@@ -9,10 +9,13 @@ columns.json     what the columns of your own table turned out to be
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import fcntl
 import io
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -21,8 +24,8 @@ import numpy as np
 
 from gpcnoise_cli.config.compose import from_yaml, to_yaml
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
-from gpcnoise_cli.errors import GpcnoiseError, UsageError
-from gpcnoise_cli.files import write_atomically, write_json, write_text
+from gpcnoise_cli.errors import GpcnoiseError, UsageError, quoted
+from gpcnoise_cli.files import write_arrays, write_json, write_text
 from gpcnoise_cli.training.events import CurvePoint
 
 RUNS = Path("runs")
@@ -55,6 +58,37 @@ class RunFolder:
         write_text(folder.path / "config.yaml", to_yaml(config))
         return folder
 
+    @staticmethod
+    def check(config: TrainConfig) -> None:
+        """Refuse a folder that `create` would refuse, without making it."""
+        path = Path(config.out) if config.out else RUNS / f"{_name(config)}-001"
+        if config.out and os.path.lexists(path):
+            _claim(path)
+            return
+        there = next((parent for parent in path.parents if os.path.lexists(parent)), Path())
+        if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+            reason = "no permission to write" if there.is_dir() else "it is no folder"
+            raise GpcnoiseError(f"cannot write to the run folder {path}: {there}: {reason}; choose another --out.")
+
+    @contextlib.contextmanager
+    def claim(self) -> Iterator[None]:
+        """Hold the folder while the block lasts: two processes in it would overwrite each other's checkpoints.
+
+        The lock is the kernel's, on the folder itself: it leaves no file and is gone the moment its holder is.
+        """
+        descriptor = os.open(self.path, os.O_RDONLY)
+        try:
+            with contextlib.suppress(OSError):  # a file system that knows no locks
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError as error:
+                    raise GpcnoiseError(
+                        f"another process is training in {self.path}; wait until it ends, or stop it first."
+                    ) from error
+            yield
+        finally:
+            os.close(descriptor)
+
     @classmethod
     def existing(cls, path: Path) -> RunFolder:
         """The folder of a run that was started earlier."""
@@ -78,13 +112,21 @@ class RunFolder:
         path = self.path / "curve.csv"
         if not path.is_file():
             return []
-        with path.open(encoding="utf-8", newline="") as stream:
-            return [CurvePoint(**{key: _number(text) for key, text in row.items()}) for row in csv.DictReader(stream)]
+        try:
+            with path.open(encoding="utf-8", newline="") as stream:
+                rows = csv.DictReader(stream)
+                if set(rows.fieldnames or ()) != {f.name for f in fields(CurvePoint)}:
+                    raise ValueError("its first line is not that of a curve")
+                return [CurvePoint(**{key: _number(text) for key, text in row.items()}) for row in rows]
+        except (ValueError, TypeError, AttributeError, csv.Error) as error:
+            raise GpcnoiseError(
+                f"{path} is damaged ({error}); restore it from a copy, or remove it to go on without the curve so far."
+            ) from error
 
     def write_probabilities(self, probabilities: np.ndarray, y: np.ndarray) -> None:
         """The class probabilities of the test rows with their labels, so that a new metric needs no retraining."""
         arrays = {"probabilities": np.asarray(probabilities, np.float32), "y": np.asarray(y, np.int32)}
-        write_atomically(self.probabilities, lambda stream: np.savez_compressed(stream, **arrays))
+        write_arrays(self.probabilities, arrays, compressed=True)
 
     def write_columns(self, described: dict[str, Any]) -> None:
         write_json(self.path / "columns.json", described)
@@ -92,14 +134,35 @@ class RunFolder:
     def write_metrics(self, result: dict[str, Any]) -> None:
         write_json(self.metrics, result)
 
-    def read_metrics(self) -> dict[str, Any] | None:
-        """The result of a finished run; None while it is unfinished."""
+    def read_metrics(self, needed: Sequence[str] = ()) -> dict[str, Any] | None:
+        """The result of a finished run, with all that is `needed`; None while it is unfinished."""
         if not self.metrics.is_file():
             return None
         try:
-            return dict(json.loads(self.metrics.read_text(encoding="utf-8")))
+            result = json.loads(self.metrics.read_text(encoding="utf-8"))
+            if not isinstance(result, dict):
+                raise ValueError("it is no JSON object")
+            lacking = [key for key in (*_SCORES, *needed) if not _holds(result, key)]
+            if lacking:
+                raise ValueError(f"it holds no usable {lacking[0]}")
+            return result
         except ValueError as error:
-            raise GpcnoiseError(f"{self.metrics} is damaged ({error}); run `gpcnoise evaluate` again.") from error
+            raise GpcnoiseError(
+                f"{self.metrics} is damaged ({error}); restore it from a copy or train again. Where the model is sound, "
+                f"gpcnoise evaluate {quoted(self.path)} scores it."
+            ) from error
+
+
+# What a result is nothing without, and what is text in it.
+_SCORES = ("acc", "nll")
+_TEXTS = ("dataset", "source", "protocol", "method", "run_dir")
+
+
+def _holds(result: dict[str, Any], key: str) -> bool:
+    value = result.get(key, "")
+    if key in _TEXTS:
+        return isinstance(value, str) and value != ""
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
 def _number(text: str) -> Any:
@@ -122,14 +185,18 @@ def _claim(path: Path) -> Path:
         ) from error
     if taken:
         raise UsageError(
-            f"the run folder {path} is not empty; choose another --out, or continue it with --resume {path}."
+            f"the run folder {path} is not empty; choose another --out, or continue it with --resume {quoted(path)}."
         )
     return path
 
 
-def _next_free(config: TrainConfig) -> Path:
+def _name(config: TrainConfig) -> str:
     model = f"{config.likelihood.name}-{config.kernel.name}" if config.method.name == SVGP else config.method.name
-    name = f"{config.dataset.name}-{model}-split{config.split}"
+    return f"{config.dataset.name}-{model}-split{config.split}"
+
+
+def _next_free(config: TrainConfig) -> Path:
+    name = _name(config)
     number = 1
     while True:
         path = RUNS / f"{name}-{number:03d}"

@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from gpcnoise_cli.config.schema import IN_MEMORY, DatasetConfig, TrainConfig
+from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, DatasetConfig, TrainConfig
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.data.description import described
 from gpcnoise_cli.data.treatment import Treatment
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, hosts_kept, join, leave
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
+from gpcnoise_cli.likelihoods.registry import check_fits
 from gpcnoise_cli.methods.described import describe as method_settings
 from gpcnoise_cli.methods.registry import method_of
+from gpcnoise_cli.models.inducing import check_number
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
 from gpcnoise_cli.runs.tracking.tracker import Place, tracked
@@ -82,6 +85,15 @@ def load_data(config: TrainConfig) -> Split:
     )
 
 
+def check_request(config: TrainConfig, split: Split, *, limit_inducing: bool) -> None:
+    """Refuse at once what would be refused after the slow imports."""
+    RunFolder.check(config)
+    if config.method.name == SVGP:
+        check_fits(config.likelihood.name, split.num_classes)
+        if not limit_inducing:
+            check_number(config.inducing, split.n_train)
+
+
 def run_training(
     config: TrainConfig,
     *,
@@ -93,27 +105,38 @@ def run_training(
     keep_probabilities: bool = False,
     limit_inducing: bool = False,
     tracked_at: Place | None = None,
+    cluster: Cluster | None = None,
 ) -> dict[str, Any]:
     """Train, score, save; returns the result, which is the JSON of `train`. Raises `Interrupted` when asked to stop.
 
     Data and model come before the folder, so a request that cannot work leaves nothing behind. With `limit_inducing` a
-    number of inducing points that nobody asked for is brought down to the number of training rows.
+    number of inducing points that nobody asked for is brought down to the number of training rows. Of several hosts in
+    a `cluster`, the chief does all of it, and the others help to train and return what they were.
     """
     check_tracking(config.tracking)
     device = prepare(config.runtime)
+    if cluster is not None:
+        if config.method.name != SVGP:
+            raise UsageError(f"method={config.method.name} trains on one host; unset {ENVIRONMENT}.")
+        join(cluster, config.runtime)
     from gpcnoise_cli.methods.trained_model import TrainedModel
     from gpcnoise_cli.training.progress import Progress
 
     split = data or load_data(config)
     if limit_inducing:
         config = replace(config, inducing=min(config.inducing, split.n_train))
-    fit = method_of(config).start(config, split)
+    with hosts_kept():
+        fit = method_of(config).start(config, split)
+    if cluster is not None and not cluster.is_chief:
+        helped = fit.run(Progress([events] if events else [], stop_requested, resume=resume))
+        leave(config.runtime)
+        return {"host": cluster.place, "hosts": len(cluster.addresses), "steps": helped.facts()["steps"]}
     folder = folder or RunFolder.create(config)
     if split.findings:
         folder.write_columns(described(split))
     listeners = [Filed(folder, config.objective), *([events] if events else [])]
     progress = Progress(listeners, stop_requested, folder.checkpoint, resume)
-    with tracked(config, folder, progress, tracked_at) as tracker:
+    with folder.claim(), tracked(config, folder, progress, tracked_at) as tracker:
         classifier = fit.run(progress)
         probabilities = classifier.predict(split.X_test)
         trained = TrainedModel.of(config, classifier, split)
@@ -123,6 +146,7 @@ def run_training(
         result = {
             **describe(config, split),
             "device": device,
+            **devices_used(config.runtime),
             **asdict(evaluate(probabilities, split.y_test)),
             **dict.fromkeys(FACTS),
             **classifier.facts(),
@@ -135,6 +159,8 @@ def run_training(
         if tracker is not None:
             tracker.finished(result, folder)
     folder.checkpoint.unlink(missing_ok=True)
+    if cluster is not None:
+        leave(config.runtime)
     return result
 
 

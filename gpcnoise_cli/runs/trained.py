@@ -15,7 +15,7 @@ from gpcnoise_cli.data.encoder import Tally
 from gpcnoise_cli.data.split import Table, hold_out, make_split
 from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
 from gpcnoise_cli.data.treatment import Treatment
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.errors import GpcnoiseError, quoted
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.train import load_data, treatment_of
@@ -38,7 +38,7 @@ def load_trained(run_dir: Path) -> TrainedModel:
     if not (folder.path / "model.json").is_file():  # the last file of a model to be written
         raise GpcnoiseError(
             f"the run in {run_dir} is not finished, so it has no model; continue it with: "
-            f"gpcnoise train --resume {run_dir}"
+            f"gpcnoise train --resume {quoted(run_dir)}"
         )
     from gpcnoise_cli.methods.trained_model import TrainedModel
 

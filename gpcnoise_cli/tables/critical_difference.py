@@ -24,15 +24,16 @@ def draw_diagram(comparison: Comparison, title: str, path: Path) -> None:
         files.write_picture(rank_figure(comparison, wrapped(f"{title} (n = {len(comparison.sets)})", 64)), path)
 
 
-def rank_figure(comparison: Comparison, title: str = "") -> Figure:
+def rank_figure(comparison: Comparison, title: str = "", *, width: float = 5.0) -> Figure:
     """The better half of the methods is named on the left, the other half on the right, nearest to the axis first."""
+    aside = 1.5 / width  # of the axis, on either side, for the names
     spans, order = cliques(comparison), comparison.order
     k, half = len(order), (len(order) + 1) // 2
     first = NAME + NEXT_BAR * len(spans)
     bottom = first + NEXT_NAME * half
-    figure = new_figure(5.0, 0.25 * (bottom - DIFFERENCE) + (0.2 + 0.2 * len(title.splitlines())))
+    figure = new_figure(width, 0.25 * (bottom - DIFFERENCE) + (0.2 + 0.2 * len(title.splitlines())))
     axes = figure.subplots()
-    axes.set(xlim=(1 - 0.3 * k, k + 0.3 * k), ylim=(bottom, DIFFERENCE - 0.4), yticks=(), title=title)
+    axes.set(xlim=(1 - aside * k, k + aside * k), ylim=(bottom, DIFFERENCE - 0.4), yticks=(), title=title)
     axes.set_xticks(range(1, k + 1))
     axes.xaxis.set_ticks_position("top")
     axes.grid(visible=False)
@@ -40,8 +41,8 @@ def rank_figure(comparison: Comparison, title: str = "") -> Figure:
     axes.spines["top"].set(visible=True, position=("data", 0), bounds=(1, k))
 
     def name(text: str, x: float, y: float, *, left: bool = False) -> None:
-        aside, align = (-4, "right") if left else (4, "left")
-        axes.annotate(text, (x, y), (aside, 0), textcoords="offset points", ha=align, va="center")
+        apart, align = (-4, "right") if left else (4, "left")
+        axes.annotate(text, (x, y), (apart, 0), textcoords="offset points", ha=align, va="center")
 
     end = min(1 + comparison.critical_difference, k)
     axes.plot([1, end], [DIFFERENCE, DIFFERENCE], color=BLACK, lw=1.5)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpcnoise_cli.errors import UsageError
-from gpcnoise_cli.grid.uci import folder_name
+from gpcnoise_cli.grid.uci import RESULTS, folder_name
 from gpcnoise_cli.tables.measured import Measured, collect
 from gpcnoise_cli.tables.published import METRICS, SUM_KERNEL
 from gpcnoise_cli.tables.statistics import Comparison
@@ -59,7 +60,7 @@ def uci_tables(request: Request, base: Path) -> UciTables:
     if not measured and not sums:
         raise UsageError(
             f"{folder} has no results for kernel {request.kernel} and protocol {' or '.join(request.protocols)}; "
-            f"compute some by: gpcnoise reproduce uci --preset {preset} --protocol {request.protocols[0]}."
+            f"compute some by: {_command(request, preset, base)}."
         )
     compared = {
         (one.protocol, metric, kind): comparison
@@ -68,6 +69,12 @@ def uci_tables(request: Request, base: Path) -> UciTables:
         for kind, comparison in comparisons(metric, one).items()
     }
     return UciTables(folder, _tables(request, measured, sums, compared), compared)
+
+
+def _command(request: Request, preset: str, base: Path) -> str:
+    """What computes the cells that were asked for."""
+    words = ["--preset", preset, "--protocol", request.protocols[0], "--kernel", request.kernel]
+    return shlex.join(["gpcnoise", "reproduce", "uci", *words, *(["--results", str(base)] if base != RESULTS else [])])
 
 
 def _tables(
@@ -98,14 +105,16 @@ def _tables(
 def _presets_beside(request: Request, base: Path) -> list[Table]:
     """The figures of both presets, for each protocol that has any of both."""
     tables: list[Table] = []
+    lacking = PRESETS[0]
     for protocol in request.protocols:
         paper, fast = (collect(base / folder_name(preset, {}), protocol, request.kernel) for preset in PRESETS)
+        lacking = "fast" if paper else "paper"
         if paper and fast:
             tables += _named([presets_table(metric, paper, fast) for metric in request.metrics], protocol)
     if not tables:
         raise UsageError(
             f"{base} has no results of both presets for kernel {request.kernel} and protocol "
-            f"{' or '.join(request.protocols)}; compute some by: gpcnoise reproduce uci --preset fast."
+            f"{' or '.join(request.protocols)}; compute some by: {_command(request, lacking, base)}."
         )
     return tables
 

@@ -32,6 +32,8 @@ class Minibatch(NamedTuple):
     X: tf.Tensor
     Y: tf.Tensor
     rows: tf.Tensor
+    part: float = 1.0
+    """Which part of the step's rows these are: all of them, or a replica's share."""
 
 
 # Odd multipliers of the rounds, five per network (with three, neighbours in a pass of small n know of each other): the

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.files import write_atomically
+from gpcnoise_cli.files import write_arrays
 
 HISTORY = "history"
 
@@ -27,7 +28,7 @@ def save_checkpoint(
     arrays = {f"v{i:03d}": variable.numpy() for i, variable in enumerate(variables)}
     arrays |= {f"b{i:03d}": value for i, value in enumerate(best)}
     arrays[HISTORY] = np.frombuffer(json.dumps(history).encode(), dtype=np.uint8)
-    write_atomically(path, lambda stream: np.savez(stream, **arrays))
+    write_arrays(path, arrays)
 
 
 @dataclass(frozen=True)
@@ -48,10 +49,13 @@ class Checkpoint:
             variable.assign(value)
 
 
-def load_checkpoint(path: Path) -> Checkpoint:
-    """All of it, or an error that says what is wrong."""
+def load_checkpoint(path: Path, content: bytes | None = None) -> Checkpoint:
+    """All of it, or an error that says what is wrong; `content` is that of a file on another host."""
     try:
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        with (
+            path.open("rb") if content is None else io.BytesIO(content) as stream,
+            np.load(stream, allow_pickle=False) as arrays,
+        ):
             stored = {name: arrays[name] for name in sorted(arrays.files)}
         history = dict(json.loads(stored.pop(HISTORY).tobytes()))
     except FileNotFoundError as error:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.training.batches import Minibatch, batch_indices
 from gpcnoise_cli.training.optimizers import Optimizer
+from gpcnoise_cli.training.replicas import held, on_every_replica, part_of
 
 
 class TrainingLoop:
@@ -21,9 +22,9 @@ class TrainingLoop:
         self, optimizer: Optimizer, X: NDArray[np.floating], y: NDArray[np.integer], *, batch_size: int, seed: int
     ) -> None:
         self.optimizer = optimizer
-        self.X = tf.constant(X)
+        self.X = held(X)
         # 64-bit labels stay on the device: TensorFlow keeps 32-bit integers, even large ones, in the host's memory.
-        self.Y = tf.constant(np.asarray(y, dtype=np.int64)[:, None])
+        self.Y = held(np.asarray(y, dtype=np.int64)[:, None])
         self.n, self.batch_size, self.seed = len(X), batch_size, seed
         self.step = tf.Variable(0, dtype=tf.int64, trainable=False)
         self.loss_sum = tf.Variable(0.0, dtype=tf.float64, trainable=False)
@@ -39,7 +40,7 @@ class TrainingLoop:
 
     def take_mean_loss(self, steps: int) -> float:
         """The mean loss of the last `steps` steps, and start a new sum."""
-        mean = float(self.loss_sum) / max(steps, 1)
+        mean = float(self.loss_sum.numpy()) / max(steps, 1)
         self.loss_sum.assign(0.0)
         return mean
 
@@ -50,7 +51,12 @@ class TrainingLoop:
         def body(_: tf.Tensor) -> tuple[tf.Tensor]:
             step = self.step.read_value()
             rows = batch_indices(self.seed, step, self.n, self.batch_size)
-            loss = self.optimizer.step(Minibatch(tf.gather(self.X, rows), tf.gather(self.Y, rows), rows), step)
+
+            def share(replica: int, replicas: int, X: tf.Tensor, Y: tf.Tensor) -> tf.Tensor:
+                mine, part = part_of(rows, replica, replicas)
+                return self.optimizer.step(Minibatch(tf.gather(X, mine), tf.gather(Y, mine), mine, part), step)
+
+            loss = on_every_replica(share, self.X, self.Y)
             loss = tf.cast(loss, tf.float64)
             done = tf.math.is_finite(loss)
             self.loss_sum.assign_add(tf.where(done, loss, tf.zeros_like(loss)))

@@ -32,10 +32,11 @@ from gpcnoise_cli.models.conditional import (
     marginals,
     weighted_squares,
 )
-from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.models.svgp import FurtherMean, FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.batches import Minibatch
 from gpcnoise_cli.training.optimizers import Optimizer, when_finite
+from gpcnoise_cli.training.replicas import sum_of_parts
 from gpcnoise_cli.training.schedule import Schedule
 
 # A q(u) that knows nothing yet should not jump: the step size grows geometrically from this fraction of its full size.
@@ -60,8 +61,8 @@ class NaturalOptimizer(Optimizer):
         self.root_inverse = tf.Variable(tf.cast(inverse_cholesky(precision), model.work), trainable=False)
         self.halvings = tf.Variable(0.0, dtype=tf.float64, trainable=False)
         self.of_likelihood = list(model.likelihood.trainable_variables)
-        self.of_kernel = list(model.kernel.trainable_variables)
-        self.of_points = list(model.inducing_variable.trainable_variables)
+        self.of_kernel = [*model.kernel.trainable_variables, *model.further_weights]
+        self.of_points = model.points
         self.slow = Adam([*self.of_kernel, *self.of_likelihood], config.beta_2)
         self.points = Adam(self.of_points, config.beta_2)
 
@@ -75,43 +76,61 @@ class NaturalOptimizer(Optimizer):
         with tf.GradientTape(watch_accessed_variables=False) as kernel_tape:
             kernel_tape.watch([*self.of_kernel, *self.of_points])
             matrices = model.kernel_matrices(X)
+            further = model.further_mean(X, matrices[0])
         q_mu = tf.convert_to_tensor(model.q_mu)
-        forward = marginals(*matrices, q_mu, self._covariance_offset())
-        mu, nu = forward.mu, model.floor_variance(forward.nu, matrices[2])
+        mean, forward, mu, nu = self._forward(matrices, further)
         expectations, d_mu, d_nu = self._expectation_gradients(mu, nu, Y, step)
         scale = model.data_scale(tf.shape(X)[0])
-        loss = self._kl(q_mu) - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
+        kl = self._kl(q_mu) if further is None else self._kl(q_mu) + further.kl
+        loss = kl - scale * tf.cast(tf.reduce_sum(expectations), model.exact)
 
         weight = tf.cast(scale, model.work)
         curvature = self._curvature(forward, weight * tf.square(d_mu))
         d_mu, d_nu = d_mu * weight, d_nu * weight
-        back = adjoint(forward, q_mu, d_mu, d_nu)
-        d_kernel = kernel_tape.gradient(
-            list(matrices),
-            [*self.of_kernel, *self.of_points],
-            output_gradients=[-back.K_mm, -back.K_nm, -back.k_diag],
-        )
+        back = adjoint(forward, mean, d_mu, d_nu)
+        outputs, d_outputs = [*matrices], [-back.K_mm, -back.K_nm, -back.k_diag]
+        if further is not None:
+            outputs += [*further]
+            d_outputs += [-tf.cast(back.q_mu, further.shift.dtype), -d_mu, tf.ones_like(further.kl)]
+        d_kernel = kernel_tape.gradient(outputs, [*self.of_kernel, *self.of_points], output_gradients=d_outputs)
         d_likelihood = self._likelihood_gradients(X, mu, nu, Y, scale)
-        precision, root_inverse, new_q_mu = self._natural_step(q_mu, back.q_mu, back.S, step, curvature)
+        # The matrices first, so that their positions are known.
+        d_S, curvature, d_q_mu, loss, delta, *gradients = sum_of_parts(
+            batch.part,
+            [back.S, curvature, back.q_mu, loss, self.delta_star(mu, nu, Y), *d_kernel, *d_likelihood],
+            symmetric=(0, 1),
+        )
+        precision, root_inverse, new_q_mu = self._natural_step(q_mu, d_q_mu, d_S, step, curvature)
 
         def move() -> None:
             rate = self.config.learning_rate * self.schedule.factor(step)
-            split = len(self.of_kernel)
-            self.slow.apply([*d_kernel[:split], *d_likelihood], step, rate)
-            self.points.apply(d_kernel[split:], step, rate * self.config.inducing_rate_factor)
+            of_kernel, rest = len(self.of_kernel), len(self.of_kernel) + len(self.of_points)
+            self.slow.apply([*gradients[:of_kernel], *gradients[rest:]], step, rate)
+            self.points.apply(gradients[of_kernel:rest], step, rate * self.config.inducing_rate_factor)
             self.precision.assign(precision)
             self.root_inverse.assign(root_inverse)
             model.q_mu.unconstrained_variable.assign(new_q_mu)
             self.halvings.assign(tf.maximum(self.halvings - 1 / STEPS_TO_RECOVER, 0.0))
-            self.track_delta(mu, nu, Y, step)
+            self.track_delta(delta, step)
 
         # A failed factorisation shows in the new mean before it shows in any loss.
         return when_finite(loss + tf.reduce_sum(new_q_mu), loss, move)
 
     def marginals(self, X: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         matrices = self.model.kernel_matrices(X)
-        forward = marginals(*matrices, tf.convert_to_tensor(self.model.q_mu), self._covariance_offset())
-        return forward.mu, self.model.floor_variance(forward.nu, matrices[2])
+        _, _, mu, nu = self._forward(matrices, self.model.further_mean(X, matrices[0]))
+        return mu, nu
+
+    def _forward(
+        self, matrices: tuple[tf.Tensor, tf.Tensor, tf.Tensor], further: FurtherMean | None
+    ) -> tuple[tf.Tensor, Marginals, tf.Tensor, tf.Tensor]:
+        """The mean that the first basis is asked with, what it says, and μ and ν of both."""
+        mean = tf.convert_to_tensor(self.model.q_mu)
+        if further is not None:
+            mean += further.shift
+        forward = marginals(*matrices, mean, self._covariance_offset())
+        mu = forward.mu if further is None else forward.mu + further.added
+        return mean, forward, mu, self.model.floor_variance(forward.nu, matrices[2])
 
     def settle(self) -> None:
         # With JΛJ = R Rᵀ, J the reversal of order, JR⁻ᵀJ is a lower triangular root of S, found without forming S.

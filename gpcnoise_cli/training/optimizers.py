@@ -15,6 +15,7 @@ from gpcnoise_cli.config.schema import OptimizerConfig
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.adam import Adam
 from gpcnoise_cli.training.batches import Minibatch
+from gpcnoise_cli.training.replicas import sum_of_parts
 from gpcnoise_cli.training.schedule import Schedule
 
 # While nothing is learned δ* is near chance, (C − 1)/C, and there the bound no longer sees the data: a minibatch whose
@@ -56,7 +57,12 @@ class Optimizer(abc.ABC):
         """After a failed step: take smaller ones. False when there is nothing left to soften."""
         return False
 
-    def track_delta(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor, step: tf.Tensor) -> None:
+    def delta_star(self, mu: tf.Tensor, nu: tf.Tensor, Y: tf.Tensor) -> tf.Tensor | None:
+        """Mode `optimal`: where δ is to go for the sake of these rows."""
+        likelihood = self.model.likelihood
+        return likelihood.delta_star(mu, nu, Y) if likelihood.delta_mode == "optimal" else None
+
+    def track_delta(self, best: tf.Tensor | None, step: tf.Tensor) -> None:
         """Mode `optimal`: let δ follow its closed-form maximiser.
 
         A large δ weakens the labels, and rows that could have been fitted, those of rare classes first, are called
@@ -64,9 +70,8 @@ class Optimizer(abc.ABC):
         fallen, so that it ends at the optimum for what was learned.
         """
         likelihood = self.model.likelihood
-        if likelihood.delta_mode == "optimal":
-            delta = tf.cast(likelihood.delta, tf.float64)
-            best = tf.cast(likelihood.delta_star(mu, nu, Y), tf.float64)
+        if best is not None:
+            delta, best = tf.cast(likelihood.delta, tf.float64), tf.cast(best, tf.float64)
             highest = self.config.delta_start * self.majority_error
             best = tf.where(step < self.config.warm_up, tf.minimum(best, highest), best)
             learned = best < CHANCE * (likelihood.num_classes - 1) / likelihood.num_classes
@@ -98,6 +103,7 @@ class AdamOptimizer(Optimizer):
     ) -> None:
         super().__init__(model, config, schedule, majority_error)
         self.adam = Adam(model.trainable_variables, config.beta_2)
+        self.root = model.q_sqrt.unconstrained_variable  # lower triangular, and so is its gradient
 
     @property
     def variables(self) -> list[tf.Variable]:
@@ -110,10 +116,14 @@ class AdamOptimizer(Optimizer):
             mu, nu = model.marginals(batch.X)
             loss = -(model.elbo_given(mu, nu, batch.Y) + model.log_prior_density())
         gradients = tape.gradient(loss, self.adam.parameters)
+        root = [2 + i for i, variable in enumerate(self.adam.parameters) if variable is self.root]
+        loss, delta, *gradients = sum_of_parts(
+            batch.part, [loss, self.delta_star(mu, nu, batch.Y), *gradients], triangular=root
+        )
 
         def move() -> None:
             self.adam.apply(gradients, step, self.config.learning_rate * self.schedule.factor(step))
-            self.track_delta(mu, nu, batch.Y, step)
+            self.track_delta(delta, step)
 
         return when_finite(loss, loss, move)
 

@@ -28,7 +28,8 @@ _kept: OrderedDict[str, Trainer] = OrderedDict()
 
 
 def is_reusable(split: Split) -> bool:
-    return split.n_test == 0 and split.X_train.size <= LARGEST_KEPT
+    alone = tf.distribute.get_strategy().num_replicas_in_sync == 1
+    return alone and split.n_test == 0 and split.X_train.size <= LARGEST_KEPT
 
 
 def take_trainer(config: TrainConfig, model: FusedSVGP, split: Split, progress: Progress) -> Trainer:

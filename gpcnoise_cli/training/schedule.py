@@ -43,7 +43,7 @@ class Schedule:
 
     def next_cycle(self) -> None:
         """Let the next cycle begin where the last one ended."""
-        start, before = int(self.cycle_end), int(self.cycle_end) - int(self.cycle_start)
+        start, before = int(self.cycle_end.numpy()), int(self.cycle_end.numpy()) - int(self.cycle_start.numpy())
         self.cycle_start.assign(start)
         self.cycle_end.assign(self._fitted(start, round(self.growth * before)))
 
@@ -53,5 +53,5 @@ class Schedule:
 
     def _fitted(self, start: int, length: int) -> int:
         """Where a cycle of about `length` steps ends: it takes in a rest that is too short for a cycle of its own."""
-        end = int(self.end)
+        end = int(self.end.numpy())
         return end if end - start < 2 * length else start + length

@@ -24,6 +24,7 @@ from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.models.kernels import kernel_state
 from gpcnoise_cli.models.predict import Predictor, raise_jitter
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.training import hosts
 from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.events import CurvePoint
@@ -98,9 +99,8 @@ class Trainer:
         return self.timed_seconds / self.timed_steps if self.timed_steps else self.history.seconds / max(self.step, 1)
 
     def resume(self) -> None:
-        """Continue from the checkpoint."""
-        assert self.progress.checkpoint is not None
-        stored = load_checkpoint(self.progress.checkpoint)
+        """Continue from the checkpoint; of several hosts the chief alone has the file."""
+        stored = load_checkpoint(*hosts.file_of_chief(self.progress.checkpoint))
         history = History.from_dict(stored.history)
         if history.precision == "float64" and self.model.work != tf.float64:
             self._use_float64()
@@ -109,7 +109,15 @@ class Trainer:
 
     def train(self) -> None:
         """Run to the end, from the checkpoint if asked to, or raise `Interrupted` with a checkpoint written."""
-        if self.progress.resumes:
+        try:
+            self._train()
+        except tf.errors.OpError as error:
+            if not hosts.several():
+                raise
+            raise self._broken_off() from error
+
+    def _train(self) -> None:
+        if hosts.of_chief(self.progress.resumes)[0]:
             self.resume()
         self.progress.started(self.step, self.end)
         saved_at = time.monotonic()
@@ -118,7 +126,7 @@ class Trainer:
         while self.step < self.end:
             self._advance(self._next_stop())
             self._between_rounds()
-            if self.progress.stop_requested():
+            if hosts.any_host(self.progress.stop_requested()):
                 self._save()
                 raise Interrupted(self.step, self.progress.checkpoint)
             if time.monotonic() - saved_at > self.config.runtime.checkpoint_seconds:
@@ -129,7 +137,7 @@ class Trainer:
     def probabilities(self, X: np.ndarray) -> np.ndarray:
         """Class probabilities from the model as it is now; what they need of jitter is no affair of the training's."""
         self.optimizer.settle()
-        usual = float(self.model.jitter)
+        usual = float(self.model.jitter.numpy())
         try:
             return self.predictor.steadily(X, self.incident)
         finally:
@@ -144,7 +152,7 @@ class Trainer:
         every = [WINDOW, self.config.runtime.eval_every or self.end]
         every += [] if self.schedule.cycles else [self.assess_every]
         marks = [(step // each + 1) * each for each in every]
-        cycle_end = int(self.schedule.cycle_end)
+        cycle_end = int(self.schedule.cycle_end.numpy())
         return min(self.end, step + self.steps_per_call, *marks, cycle_end if cycle_end > step else self.end)
 
     def _advance(self, target: int) -> None:
@@ -163,7 +171,8 @@ class Trainer:
             self._recover()
             return
         # The first call compiles, so it says nothing about speed.
-        self.steps_per_call = 2 if first else int(np.clip(SECONDS_PER_CALL * steps / took, 1, 2 * steps + 2))
+        quick = 2 if first else int(np.clip(SECONDS_PER_CALL * steps / took, 1, 2 * steps + 2))
+        self.steps_per_call = int(hosts.of_chief(quick)[0])
         self.progress.progressed(self.step, self.end, loss)
 
     def _between_rounds(self) -> None:
@@ -172,13 +181,15 @@ class Trainer:
             self.history.windows.append(self.loop.take_mean_loss(WINDOW))
             if is_lost(self.history.windows, self.model.num_data):
                 self._return_to_best()
-        to_assess = step == int(self.schedule.cycle_end) if self.schedule.cycles else step % self.assess_every == 0
+        to_assess = (
+            step == int(self.schedule.cycle_end.numpy()) if self.schedule.cycles else step % self.assess_every == 0
+        )
         if step > self.history.assessed_at and (to_assess or step == self.end):
             self._assess()
         eval_every = self.config.runtime.eval_every
         to_measure = step % eval_every == 0 if eval_every else to_assess
         measured = bool(self.history.curve) and self.history.curve[-1].step == step
-        if step > 0 and self.split.n_test and not measured and (to_measure or step == self.end):
+        if step > 0 and hosts.is_chief() and self.split.n_test and not measured and (to_measure or step == self.end):
             self._measure(step)
 
     def _assess(self) -> None:
@@ -206,18 +217,24 @@ class Trainer:
                 f"({history.best_bound:.5g}): its best state is kept."
             )
 
+    def _assessment(self) -> Assessment:
+        found = self.assessor(self.optimizer)
+        return Assessment(*hosts.of_chief(found.bound, found.rounding, found.allowed))
+
     def _trusted(self) -> Assessment:
         """An assessment in a precision that can be trusted: with more jitter, or in float64, where that is needed."""
-        found = self.assessor(self.optimizer)
+        found = self._assessment()
         if found.trustworthy or self.model.work == tf.float64 or np.isneginf(found.bound):
             return found  # what cannot be computed at all is met by the next step
         where = f"at step {self.step} rounding moves the log likelihood of a row by {found.rounding:.2g} on average"
-        usual = float(self.model.jitter)
-        while 2 * float(self.model.jitter) < LARGEST_FOR_PRECISION:
-            self.model.jitter.assign(10 * float(self.model.jitter))
-            steadier = self.assessor(self.optimizer)
+        usual = float(self.model.jitter.numpy())
+        while 2 * float(self.model.jitter.numpy()) < LARGEST_FOR_PRECISION:
+            self.model.jitter.assign(10 * float(self.model.jitter.numpy()))
+            steadier = self._assessment()
             if steadier.trustworthy and steadier.bound > found.bound - WORSE * abs(found.bound):
-                self.incident(f"{where}: jitter raised to {float(self.model.jitter):.0e} of the prior variance.")
+                self.incident(
+                    f"{where}: jitter raised to {float(self.model.jitter.numpy()):.0e} of the prior variance."
+                )
                 return steadier
         self.model.jitter.assign(usual)
         if self.model.exact == tf.float64:
@@ -225,16 +242,14 @@ class Trainer:
             self._use_float64()
         elif not any("take --precision" in said for said in self.history.incidents):
             self.incident(f"{where}, and jitter does not help: take --precision mixed or float64.")
-        return self.assessor(self.optimizer)
+        return self._assessment()
 
     def _return_to_best(self) -> None:
         """The loss has risen far above its best: go back there, and on with more care."""
         history, step = self.history, self.step
         history.returns += 1
         lost = f"the loss rose to {history.windows[-1]:.5g} from {min(history.windows):.5g} by step {step}: "
-        unsafe = self.model.work != self.model.exact and (
-            history.returns > 1 or not self.assessor(self.optimizer).trustworthy
-        )
+        unsafe = self.model.work != self.model.exact and (history.returns > 1 or not self._assessment().trustworthy)
         self._restore()
         if history.returns > MOST_RETURNS:
             self.schedule.stop(step)
@@ -275,11 +290,22 @@ class Trainer:
 
     def _smoothed_loss(self) -> float:
         steps = self.step - WINDOW * len(self.history.windows)
-        return self.history.smoothed_loss(float(self.loop.loss_sum) / max(steps, 1), steps)
+        return self.history.smoothed_loss(float(self.loop.loss_sum.numpy()) / max(steps, 1), steps)
 
     def _save(self) -> None:
         if self.progress.checkpoint is not None:
             save_checkpoint(self.progress.checkpoint, self.variables, self.history.to_dict(), self.best)
+
+    def _broken_off(self) -> GpcnoiseError:
+        """TensorFlow sums nothing more between hosts once it has failed to: keep the state, for other processes."""
+        reason = f"the run has lost another of its hosts at step {self.step}"
+        self._save()
+        if self.progress.checkpoint is None:
+            return GpcnoiseError(f"{reason}; continue on all that are left as the chief says, from its run folder.")
+        return GpcnoiseError(
+            f"{reason}; its state is kept: continue on the hosts that are left, named in TF_CONFIG, or on this one "
+            f"alone, without TF_CONFIG, with: gpcnoise train --resume {self.progress.checkpoint.parent}"
+        )
 
     def _recover(self) -> None:
         """A step failed and moved nothing: raise the jitter, soften the optimizer, or give up with a sentence."""
@@ -298,6 +324,6 @@ class Trainer:
 
     def _kernel_matrix_factorises(self) -> bool:
         try:
-            return bool(np.all(np.isfinite(self.model.kernel_cholesky().numpy())))
+            return all(np.all(np.isfinite(factor.numpy())) for factor in self.model.kernel_factors())
         except tf.errors.InvalidArgumentError:
             return False

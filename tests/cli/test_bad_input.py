@@ -37,6 +37,8 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (["delta.value=-0.1"], ["delta.value", "-0.1"]),
         (["--precision", "half"], ["runtime.precision", "'half'", "float64"]),
         (["--device", "tpu"], ["runtime.device", "'tpu'", "gpu"]),
+        (["--devices", "0"], ["runtime.devices", "'0'", "or all"]),
+        (["--devices", "99", "-m", "5"], ["runtime.devices=99", "TensorFlow sees", "CPU"]),
         (["--iterations", "0"], ["iterations", "0"]),
         (["--batch-size", "-5"], ["batch_size", "-5"]),
         (["-m", "many"], ["inducing", "many"]),
@@ -236,3 +238,82 @@ def test_where_predictions_cannot_go(refused: Refused, trained: Trained, tables:
     refused(2, ["--json", "--out FILE"], *command, "--json")
     refused(2, [str(tables.three), "--data reads"], *command, "--out", tables.three, "--force")
     refused(2, ["--data"], *command[:2])
+
+
+@pytest.fixture
+def no_tensorflow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What can be told at once is told before ten seconds of imports."""
+    monkeypatch.setattr("gpcnoise_cli.runtime.load_tensorflow", lambda: pytest.fail("TensorFlow was loaded"))
+
+
+@pytest.mark.usefixtures("no_tensorflow")
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        (["--out", "taken"], 2, "not empty"),
+        (["--out", "taken/file/run"], 1, "cannot write to the run folder"),
+        (["--out", "loop"], 1, "cannot write to the run folder"),
+        (["-m", "500"], 2, "500 inducing points"),
+        (["--likelihood", "logit_quadrature"], 2, "two classes"),
+        (["runtime.threads=100000"], 2, "runtime.threads"),
+        (["--out", "my run"], 2, "--resume 'my run'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_what_can_be_told_before_the_imports_is(
+    refused: Refused, own_folder: Path, tables: Any, more: list[str], code: int, words: str
+) -> None:
+    for name in ("taken", "my run"):
+        (own_folder / name).mkdir()
+        (own_folder / name / "file").touch()
+    (own_folder / "loop").symlink_to("loop")
+    refused(code, [words], "train", "--data", tables.three, "--target", "kind", *more)
+
+
+@pytest.mark.usefixtures("no_tensorflow")
+def test_links_in_a_circle(refused: Refused, cli: Any, own_folder: Path) -> None:
+    (own_folder / "one.csv").symlink_to("two.csv")
+    (own_folder / "two.csv").symlink_to("one.csv")
+    (own_folder / "loop").symlink_to("loop")
+    refused(2, ["no file", "one.csv"], "train", "--data", "one.csv", "--target", "kind")
+    refused(2, ["no file", "one.csv"], "sweep", "--data", "one.csv", "--target", "kind", "split=0,1")
+    for verb in (["train", "--resume"], ["evaluate"], ["plot"], ["report"]):
+        refused(2, ["loop"], *verb, "loop")
+    for command in (
+        ["reproduce", "uci", "--dry-run", "--splits", "0"],
+        ["claims"],
+        ["sweep", "split=0,1", "--dry-run"],
+    ):
+        assert "defect" not in cli(*command, "--results", "loop").stderr
+
+
+@pytest.mark.usefixtures("no_tensorflow")
+@pytest.mark.parametrize("content", ["", "[1]", "{}", '{"acc": 1, "nll": 2, "method": []}'])
+def test_a_damaged_result_of_a_finished_run(refused: Refused, own_folder: Path, content: str) -> None:
+    from gpcnoise_cli.config.compose import compose, to_yaml
+
+    run = own_folder / "my run"
+    run.mkdir()
+    (run / "config.yaml").write_text(to_yaml(compose()))
+    (run / "metrics.json").write_text(content)
+    words = ["metrics.json is damaged", "gpcnoise evaluate 'my run'"]
+    refused(1, words, "train", "--resume", "my run")
+    if len(content) < 10:  # what only `train` prints is not missed elsewhere
+        refused(1, words, "plot", "my run", "my run")
+        refused(1, words, "report", "my run", "--out", "page.html")
+
+
+@pytest.mark.usefixtures("no_tensorflow")
+def test_two_processes_in_one_run(refused: Refused, own_folder: Path) -> None:
+    from gpcnoise_cli.config.compose import compose, to_yaml
+    from gpcnoise_cli.runs.run_folder import RunFolder
+
+    (own_folder / "config.yaml").write_text(to_yaml(compose()))
+    with RunFolder(own_folder).claim():
+        refused(1, ["another process is training in", str(own_folder)], "train", "--resume", own_folder)
+
+
+def test_a_page_is_no_pdf(refused: Refused, own_folder: Path) -> None:
+    (own_folder / "results").mkdir()
+    for name in ("x.pdf", "x", "x.csv"):
+        refused(2, [f"'{name}'", ".html"], "report", "results", "--out", name)

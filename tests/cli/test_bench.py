@@ -129,3 +129,15 @@ def test_tensorflow_starts_without_its_notices(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert last.startswith("gpcnoise: error: ")
     assert not [line for line in before if "this machine is busy" not in line]
+
+
+@pytest.mark.parametrize("verb", [[], ["steps"], ["growth"], ["quality"], ["classifiers"], ["command"], ["grid"]])
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_measured(
+    cli: Cli, tmp_path: Path, verb: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gpcnoise_cli.runtime.load_tensorflow", lambda: pytest.fail("TensorFlow was loaded"))
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        code, stdout, stderr = cli("bench", *verb, "--out", out)
+        assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+        assert f"'{tmp_path / 'file'}' is none" in stderr

@@ -12,7 +12,17 @@ import pytest
 from gpcnoise_cli import doctor
 
 Cli = Callable[..., Any]
-NAMES = ["python", "packages", "devices", "threads", "data folder", "writing here", "writing runs", "writing data"]
+NAMES = [
+    "python",
+    "packages",
+    "devices",
+    "threads",
+    "backends",
+    "data folder",
+    "writing here",
+    "writing runs",
+    "writing data",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +60,16 @@ def test_a_sound_machine(cli: Cli, own_data_folder: Path, own_folder: Path) -> N
     assert "5 generated" in told["data folder"]
     assert "one step on cpu, saved and loaded" in told["training"]
     assert list(own_folder.iterdir()) == []
+
+
+def test_hosts_are_named(cli: Cli, no_training: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
+    monkeypatch.setenv("TF_CONFIG", json.dumps(cluster))
+    assert details(cli("doctor", "--json"))["devices"].endswith("one device for a model; TF_CONFIG: host 2 of 2")
+    monkeypatch.setenv("TF_CONFIG", "{")
+    outcome = cli("doctor", "--json")
+    assert "TF_CONFIG cannot be read" in details(outcome)["devices"]
+    assert outcome.code == 1
 
 
 def test_the_table_for_people(cli: Cli, no_training: None) -> None:

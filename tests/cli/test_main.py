@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -190,7 +192,7 @@ def test_a_closed_pipe_is_quiet() -> None:
         [sys.executable, "-c", RUN, "config", "--list"], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
     )
     os.close(writer)
-    assert done.stderr == ""
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_json_turns_what_it_cannot_hold_into_null(capsys: pytest.CaptureFixture[str]) -> None:
@@ -213,3 +215,26 @@ def test_messages_go_to_stderr_unwrapped(capsys: pytest.CaptureFixture[str]) -> 
     console.say("x" * 500 + " [bold]")
     captured = capsys.readouterr()
     assert (captured.out, captured.err) == ("", "x" * 500 + " [bold]\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("width", [30, 40, 80, 200])
+def test_no_figure_is_cut_on_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("NO_COLOR", "1")
+    names = [f"score {number}" for number in range(12)]
+    rows = [[f"run-{row}", "a long remark about this run", *(f"{row}.{i:04d}" for i in range(12))] for row in range(3)]
+    console.print_table(("run", "remark", *names), rows, title="Result")
+    text = re.sub(r"\x1b\[[0-9;]*m", "", terminal.getvalue())
+    assert "…" not in text
+    assert all(len(line) <= width for line in text.splitlines())
+    assert text.count("Result") == 1
+    assert all(len(re.findall(rf"{name}\b", text)) == 1 for name in names)
+    for row in rows:
+        assert all(str(value) in text for value in row[2:])

@@ -104,3 +104,23 @@ def test_an_unfinished_run_is_named(cli: Cli, two_runs: list[Path], tmp_path: Pa
     outcome = cli("plot", unfinished)
     assert outcome.code == 1
     assert "gpcnoise train --resume" in outcome.stderr
+
+
+@pytest.mark.parametrize(
+    "damage", [{"acc": "x"}, {"nll": []}, {"curve": 3}, {"curve": {"step": 1}}, {"curve": {"step": [1, 2], "nll": [1]}}]
+)
+def test_a_damaged_cell_is_named(cli: Cli, tmp_path: Path, damage: dict[str, Any]) -> None:
+    sound = {"acc": 90.0, "nll": 0.3, "dataset": "x", "method": "GPC-I"}
+    (tmp_path / "sound.json").write_text(json.dumps(sound))
+    (tmp_path / "cell.json").write_text(json.dumps(sound | damage))
+    code, stdout, stderr = cli("plot", tmp_path / "sound.json", tmp_path / "cell.json", "--out", tmp_path / "plots")
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+    assert "cell.json is no result cell" in stderr
+
+
+def test_a_score_that_is_no_number_is_left_out_of_the_picture(cli: Cli, tmp_path: Path) -> None:
+    for name, nll in (("a", 0.3), ("b", None)):
+        curve = {"step": [1, 2], "acc": [80.0, 90.0], "nll": [None, nll]}
+        record = {"acc": 90.0, "nll": nll, "dataset": name, "method": "GPC-I", "curve": curve}
+        (tmp_path / f"{name}.json").write_text(json.dumps(record))
+    assert cli("plot", tmp_path / "a.json", tmp_path / "b.json", "--out", tmp_path / "plots").code == 0

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from gpcnoise_cli.runs import trained as trained_module
+from gpcnoise_cli.runs.prediction_file import formula_like
 
 Cli = Callable[..., Any]
 Trained = Callable[..., Any]
@@ -238,3 +239,26 @@ def test_a_model_saved_before_there_was_a_policy_predicts_as_it_did(
     assert cli("evaluate", old).code == 0
     pd.read_csv(tables.three).assign(colour="green").to_csv(tmp_path / "new.csv", index=False)
     refused(1, ["unseen level 'green'", "row 1"], "predict", old, "--data", tmp_path / "new.csv")
+
+
+def test_a_class_that_a_spreadsheet_takes_for_a_formula_is_said_and_comes_back_to_the_letter(
+    cli: Cli, trained: Trained, tmp_path_factory: pytest.TempPathFactory, tables: Any
+) -> None:
+    table = pd.read_csv(tables.two)
+    table["kind"] = table["kind"].map({"yes": "=1+1", "no thanks": "-1"})
+    path = tmp_path_factory.mktemp("spreadsheet") / "t.csv"
+    table.to_csv(path, index=False)
+    run = trained(path).path
+    code, stdout, stderr = cli("predict", run, "--data", path)
+    assert code == 0
+    assert stderr == "a spreadsheet would take '=1+1' for a formula; import the column `class` as text there.\n"
+    assert {line.split(",")[0] for line in stdout.splitlines()[1:]} == {"=1+1", "-1"}
+    assert "formula" not in cli("predict", run, "--data", path, "--out", path.with_suffix(".parquet")).stderr
+
+
+@pytest.mark.parametrize(
+    ("names", "found"),
+    [(("=1", "+x", "-cmd", "@a", " =2"), 5), (("-1", "+1e3", "-inf", "a=b", "x", 3, True, -2.5), 0)],
+)
+def test_which_names_look_like_formulas(names: tuple[Any, ...], found: int) -> None:
+    assert len(formula_like(names)) == found

@@ -111,7 +111,7 @@ def uninterrupted(tables: Any, tmp_path_factory: pytest.TempPathFactory) -> Path
 
 
 # Each is a process of its own that starts TensorFlow.
-@pytest.mark.parametrize("name", ["SIGINT", pytest.param("SIGTERM", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["SIGINT", *(pytest.param(n, marks=pytest.mark.slow) for n in ("SIGTERM", "SIGHUP"))])
 def test_a_request_to_stop_leaves_a_checkpoint(stopped: Callable[[str], Stopped], name: str) -> None:
     run = stopped(name)
     assert run.code == 130

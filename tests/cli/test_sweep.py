@@ -93,3 +93,34 @@ def test_the_loop_over_likelihoods_gives_one_json_object_per_line(tmp_path: Path
     assert json.loads(line)["likelihood"] == "probit"
     best = subprocess.run([script.with_name("best.sh"), "runs.jsonl"], capture_output=True, text=True, check=True)
     assert "twonorm GPC-II split 0" in best.stdout
+
+
+@pytest.mark.parametrize(
+    "swept",
+    [
+        "inducing=range(1,1000000000)",
+        "inducing=range(0,1,1e-9)",
+        "inducing=shuffle(range(1,10000000))",
+        "split=range(0,inf)",
+    ],
+)
+def test_a_huge_range_is_refused_before_it_is_expanded(cli: Cli, swept: str) -> None:
+    code, stdout, stderr = cli("sweep", swept, "split=range(0,9000)", "--dry-run")
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+    assert "defect" not in stderr
+
+
+@pytest.mark.parametrize("more", [["--dry-run"], []])
+def test_a_table_that_is_not_there_is_an_error_of_the_sweep_not_of_its_cells(cli: Cli, more: list[str]) -> None:
+    code, stdout, stderr = cli("sweep", "--data", "absent.csv", "--target", "kind", "split=0,1", *more)
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+    assert "there is no file" in stderr
+    assert not Path("runs").exists()
+
+
+def test_a_table_without_the_target_is_told_before_any_cell(cli: Cli) -> None:
+    Path("t.csv").write_text("x,kind\n" + "1.5,a\n2.5,b\n" * 20)
+    code, _, stderr = cli("sweep", "--data", "t.csv", "--target", "kinds", "split=0,1")
+    assert (code, stderr.count("\n")) == (2, 1)
+    assert "did you mean 'kind'" in stderr
+    assert not Path("runs").exists()

@@ -129,7 +129,10 @@ def test_a_ledger_may_be_named_itself(cli: Cli, results: Path, tmp_path: Path) -
     ("arguments", "words"),
     [
         (["--preset", "fast"], "results/uci-fast has no results"),
+        (["--preset", "fast", "--protocol", "clean"], "reproduce uci --preset fast --protocol clean --kernel rbf."),
         (["--preset", "paper,fast"], "has no results of both presets"),
+        (["--preset", "paper,fast"], "reproduce uci --preset fast --protocol paper --kernel rbf."),
+        (["--results", "my results"], "--kernel rbf --results 'my results'."),
         (["--preset", "paper,fast", "--against", "paper"], "take the results of one preset"),
         (["--preset", "slow"], "unknown preset 'slow'"),
         (["--kernel", "matern32"], "has no results for kernel matern32"),

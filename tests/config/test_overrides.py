@@ -72,7 +72,7 @@ def test_what_hydra_understands_is_let_through(text: str) -> None:
         (["method=forest", "method.settings.rate=null"], "method.settings.rate must be a number, not null."),
         (["method.settings.tree=3", "method=forest"], "did you mean method.settings.trees?"),
         (["method.settings.trees=3"], "method.settings.trees belongs to method=forest, but the method is svgp"),
-        (["method=forrest"], "unknown method 'forrest'; did you mean 'forest'?"),
+        (["method=forrest"], "unknown method 'forrest'; did you mean 'forest'"),
     ],
 )
 def test_a_slip_in_the_settings_of_a_method(another_method: str, overrides: list[str], words: str) -> None:

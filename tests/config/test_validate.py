@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from operator import attrgetter
 
 import pytest
 
@@ -24,6 +25,7 @@ REFUSED = {
     "delta.prior": ["gamma"],
     "runtime.precision": ["float16"],
     "runtime.device": ["tpu"],
+    "runtime.devices": ["0", "-1", "1.5", "two", ""],
     "preset": ["quick"],
     "objective": ["evidence"],
     "optimizer.name": ["sgd"],
@@ -78,7 +80,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         *(f"dataset.{key}" for key in TABLE_KEYS if key != "missing"),
     }
     texts = {key for key, hint in key_types().items() if "str" in str(hint)} - free_texts
-    assert texts == {*VALUES, *map(name_key, rules._NAMING), "likelihood.bound"}
+    assert texts == {*VALUES, *map(name_key, rules._NAMING), "likelihood.bound", "runtime.devices"}
 
 
 @pytest.mark.parametrize(
@@ -97,6 +99,7 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         (["likelihood=step", "likelihood.bound=tilted"], "likelihood.bound must be gaussian for step, not 'tilted'"),
         (["likelihood=step", "likelihood.noise_variance=null"], "must be a number of at least 0 for step"),
         (["likelihood=probit", "likelihood.noise_variance=-1"], "must be at least 0, not -1.0"),
+        (["method=selu", "runtime.devices=2"], "method=selu trains on one device; leave out runtime.devices=2"),
         (["delta.value=-0.1"], "delta.value must be greater than 0 and less than 1, not -0.1"),
     ],
 )
@@ -104,3 +107,16 @@ def test_what_does_not_belong_together_is_refused(overrides: list[str], words: s
     with pytest.raises(UsageError) as caught:
         compose(overrides)
     assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("chosen", [[], ["preset=paper"], ["likelihood=logit"], ["preset=paper", "likelihood=probit"]])
+@pytest.mark.parametrize("rule", rules._NUMBERS, ids=lambda rule: rule.key)
+def test_the_hint_names_the_default(rule: rules._Rule, chosen: list[str]) -> None:
+    config = compose(chosen)
+    usual = attrgetter(rule.key)(config)
+    *sections, leaf = rule.key.split(".")
+    node = attrgetter(".".join(sections))(config) if sections else config
+    setattr(node, leaf, -1e9)
+    with pytest.raises(UsageError) as told:
+        validate(config)
+    assert str(told.value).endswith("omit it for the usual one." if usual is None else f"={usual:g} is usual.")

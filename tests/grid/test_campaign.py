@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpcnoise_cli.config.compose import compose
@@ -14,6 +15,7 @@ from gpcnoise_cli.grid.campaign import ATTEMPTS, Campaign, Report
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Ledger, State, read_record
 from gpcnoise_cli.grid.outcome import Outcome, Progress, Status, outcome_of
+from gpcnoise_cli.grid.workspace import Busy
 
 CELLS = [Cell.of(f"cell-{split}", compose([f"split={split}"])) for split in range(3)]
 
@@ -21,13 +23,16 @@ CELLS = [Cell.of(f"cell-{split}", compose([f"split={split}"])) for split in rang
 class ScriptedRunner:
     """A runner on no machine at all: results come back as values, outcomes from a script."""
 
-    capacity = 2
+    capacity, threads, where, detached = 2, 1, "", False
 
     def __init__(self, script: Mapping[str, list[Outcome]]) -> None:
         self.script = {name: list(outcomes) for name, outcomes in script.items()}
         self.submitted: list[str] = []
         self.under_way: list[Cell] = []
         self.stopped = False
+
+    def has(self, cell: Cell) -> bool:
+        return False
 
     def submit(self, cell: Cell) -> None:
         assert len(self.under_way) < self.capacity
@@ -163,3 +168,48 @@ def test_trouble_of_the_machine_passes_and_that_of_the_request_does_not() -> Non
     masked = ValueError("cannot close the archive")
     masked.__context__ = OSError(28, "No space left on device")
     assert outcome_of(masked).status is Status.FULL
+
+
+def test_probabilities_come_back_with_the_result_and_the_checkpoint_goes(ledger: Ledger) -> None:
+    ledger.workspace.scratch(CELLS[0]).mkdir(parents=True)
+    P = np.array([[0.25, 0.75]])
+    outcome = Outcome(Status.DONE, record=done(CELLS[0]).record, probabilities={"probabilities": P})
+    run(ledger, {"cell-0": [outcome]})
+    with np.load(ledger.probabilities_path(CELLS[0])) as stored:
+        assert np.array_equal(stored["probabilities"], P)
+    assert not ledger.workspace.scratch(CELLS[0]).exists()
+
+
+def test_a_cell_that_the_runner_has_under_way_from_before_is_attached_to_and_not_waited_for(ledger: Ledger) -> None:
+    class Attached(ScriptedRunner):
+        def has(self, cell: Cell) -> bool:
+            return True
+
+    runner = Attached({})
+    campaign = Campaign(CELLS[:1], ledger, runner)
+    with ledger.workspace.claim(CELLS[0]):  # by the job that computes it
+        campaign._submit()
+    assert runner.submitted == ["cell-0"]
+
+
+def test_a_cell_that_somebody_takes_this_moment_is_looked_at_again(ledger: Ledger) -> None:
+    class Late(ScriptedRunner):
+        def submit(self, cell: Cell) -> None:
+            if not self.submitted:
+                self.submitted.append("in vain")
+                raise Busy
+            super().submit(cell)
+
+    report, runner = Campaign(CELLS[:1], ledger, late := Late({})).run(), late
+    assert (report.computed, report.failed, runner.submitted) == (CELLS[:1], {}, ["in vain", "cell-0"])
+
+
+def test_a_campaign_that_is_left_to_the_cluster_says_which_cells_are(ledger: Ledger) -> None:
+    class Away(ScriptedRunner):
+        capacity, detached = 9, True
+
+        def finished(self) -> list[tuple[Cell, Outcome]]:
+            return []
+
+    report = Campaign(CELLS, ledger, Away({})).run()
+    assert (report.left, report.computed, report.interrupted) == (CELLS, [], False)

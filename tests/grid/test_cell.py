@@ -22,7 +22,7 @@ RESULTS = Path(__file__).resolve().parents[2] / "results" / "uci-fast"
 
 @pytest.mark.parametrize(
     "override",
-    ["out='a folder'", "runtime.threads=3", "runtime.device=cpu", "runtime.checkpoint_seconds=1"],
+    ["out='a folder'", "runtime.threads=3", "runtime.device=cpu", "runtime.devices=2", "runtime.checkpoint_seconds=1"],
 )
 def test_where_and_how_fast_does_not_change_the_digest(override: str) -> None:
     assert digest_of(compose([override])) == digest_of(compose())

@@ -19,7 +19,7 @@ from gpcnoise_cli.grid.campaign import Campaign, CampaignEvents, Report
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.fork_server import ForkServer
 from gpcnoise_cli.grid.ledger import Ledger
-from gpcnoise_cli.grid.runner import LocalRunner
+from gpcnoise_cli.grid.runners.local import LocalRunner
 
 pytestmark = pytest.mark.skipif(not fork_server.possible(), reason="this system does not fork workers")
 

@@ -14,6 +14,7 @@ from gpcnoise_cli.likelihoods.dirichlet import DirichletLikelihood, regression_t
 
 
 def test_the_targets_are_the_published_ones() -> None:
+    """GPyTorch 1.15.2 has the same formula, log α − ½ log(1/α + 1), and does not centre."""
     target, noise = regression_targets(0.01)
     assert_allclose(target, [-6.91273044, -0.33414186], atol=1e-8)
     assert_allclose(noise, [4.61512052, 0.68818439], atol=1e-8)

@@ -13,8 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
+from gpcnoise_cli.likelihoods.augmented import AugmentedSoftmax
 from gpcnoise_cli.likelihoods.class_likelihood import ClassLikelihood
+from gpcnoise_cli.likelihoods.dirichlet import DirichletLikelihood
 from gpcnoise_cli.likelihoods.gaussian_noise import MulticlassGaussianNoise
+from gpcnoise_cli.likelihoods.softmax import SoftmaxLikelihood
 
 Points = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
 
@@ -184,6 +187,60 @@ def test_probabilities_are_probabilities(
         assert np.all(probabilities >= 0.0)
         assert np.all(probabilities <= 1.0 + 1e-12)
         assert_allclose(tf.reduce_sum(probabilities, axis=1), 1.0, rtol=1e-12)
+
+
+def draws_in(likelihood: ClassLikelihood) -> bool:
+    """Whether draws take part, which are not the same for all classes."""
+    return isinstance(likelihood, SoftmaxLikelihood | DirichletLikelihood | AugmentedSoftmax)
+
+
+def test_renaming_the_classes_renames_everything(likelihood: ClassLikelihood, points: Points) -> None:
+    mean, variance, labels = points(likelihood)
+    labels = labels.astype(int)
+    order = np.random.default_rng(1).permutation(likelihood.num_classes)
+    renamed = np.argsort(order)[labels]
+    if likelihood.num_latent == 1:  # the lead of the second class
+        order, renamed, other = np.array([1, 0]), 1 - labels, -mean
+        latent, sign = np.array([0]), -1
+    else:
+        latent, sign, other = order, 1, mean[:, order]
+    sampled = likelihood.bound_name == "sampled" or (likelihood.objective == "predictive" and draws_in(likelihood))
+    value, by_mean, of_variance = likelihood.expectation_gradients(mean, variance, labels)
+    again = likelihood.expectation_gradients(other, variance[:, latent], renamed)
+    tolerance = {"atol": 0.05} if sampled else {"rtol": 1e-9, "atol": 1e-10}
+    assert_allclose(again[0], value, **tolerance)
+    assert_allclose(again[1], sign * by_mean.numpy()[:, latent], **tolerance)
+    assert_allclose(again[2], of_variance.numpy()[:, latent], **tolerance)
+    predicted = likelihood.predict_probabilities(mean, variance).numpy()[:, order]
+    found = likelihood.predict_probabilities(other, variance[:, latent])
+    assert_allclose(found, predicted, atol=0.01 if draws_in(likelihood) else 1e-9)
+
+
+def test_latent_functions_that_say_nothing_give_every_class_its_share(likelihood: ClassLikelihood) -> None:
+    shape = (3, likelihood.num_latent)
+    variance = np.broadcast_to([[1e-6], [1.0], [20.0]], shape)
+    found = likelihood.predict_probabilities(np.zeros(shape), variance)
+    assert_allclose(found, 1 / likelihood.num_classes, atol=0.01 if draws_in(likelihood) else 1e-6)
+
+
+def test_full_natural_steps_end_where_the_bound_has_no_slope(likelihood: ClassLikelihood) -> None:
+    """Where the bound is concave, Λ = I + Σ w a aᵀ and Λ m = Σ (g + w μ) a have a fixed point: its maximum in m."""
+    if not likelihood.concave:
+        pytest.skip("its natural steps need care")
+    rng = np.random.default_rng(2)
+    L, C = likelihood.num_latent, likelihood.num_classes
+    A, labels = 0.4 * rng.normal(size=(5, 40)), rng.integers(C, size=(40, 1)).astype(float)
+    m, S, left = np.zeros((5, L)), np.tile(np.eye(5), (L, 1, 1)), 0.3
+
+    for _ in range(40):
+        variance = left + np.einsum("in,cij,jn->nc", A, S, A)
+        _, by_mean, of_variance = likelihood.expectation_gradients(A.T @ m, variance, labels)
+        g, w, before = by_mean.numpy(), -2 * of_variance.numpy(), (m, S)
+        S = np.linalg.inv(np.eye(5) + np.einsum("in,nc,jn->cij", A, w, A))
+        m = np.einsum("cij,jn,nc->ic", S, A, g + w * (A.T @ m))
+    assert_allclose(A @ g - before[0], 0.0, atol=1e-5)
+    assert_allclose(m, before[0], atol=1e-5)
+    assert_allclose(S, before[1], atol=1e-5)
 
 
 def test_log_densities_are_the_logarithms_of_the_probabilities(likelihood: ClassLikelihood, points: Points) -> None:

@@ -99,6 +99,14 @@ def test_two_classes_with_two_latents_are_their_difference(noise_variance: float
     assert_allclose(two.predict_probabilities(mean, variance)[:, 1], 0.97 * wins + 0.03 * (1 - wins), rtol=1e-7)
 
 
+def test_the_argmax_probabilities_of_the_fixture() -> None:
+    """Three classes without noise: numbers that were computed independently."""
+    mean, variance = np.array([[0.5, -1.0, 0.2]]), np.array([[0.4, 0.9, 1.5]])
+    likelihood = MulticlassGaussianNoise(3, 0.0, delta_mode="fixed", delta=1e-9, quadrature_points=100)
+    expected = [[0.54809355, 0.05264302, 0.39926343]]
+    assert_allclose(likelihood.predict_probabilities(mean, variance), expected, atol=1e-7)
+
+
 def test_step_without_variance_is_the_robust_step() -> None:
     delta = 0.1
     g = np.array([[0.5], [-0.5], [1000.0], [-1e-3]])

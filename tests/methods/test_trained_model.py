@@ -197,3 +197,16 @@ def test_a_configuration_that_is_not_valid_is_refused(copy: Path) -> None:
     (copy / DESCRIPTION).write_text(json.dumps(description))
     with pytest.raises(GpcnoiseError, match="cauchit"):
         TrainedModel.load(copy)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_no_numbers_are_refused(copy: Path, value: float) -> None:
+    with np.load(copy / PARAMETERS) as stored:
+        arrays = {name: stored[name].copy() for name in stored.files}
+    arrays["q_mu"].flat[1] = value
+    np.savez(copy / PARAMETERS, **arrays)
+    description = json.loads((copy / DESCRIPTION).read_text())
+    description["sha256"] = hashlib.sha256((copy / PARAMETERS).read_bytes()).hexdigest()
+    (copy / DESCRIPTION).write_text(json.dumps(description))
+    with pytest.raises(GpcnoiseError, match=r"is damaged: .*the array q_mu holds values that are no finite numbers"):
+        TrainedModel.load(copy)

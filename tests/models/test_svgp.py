@@ -138,7 +138,7 @@ def test_jitter_is_a_part_of_the_prior_variance_and_can_be_raised(pair: Callable
     for one, kernel in enumerate([fused.kernel] if shared else fused.kernel.kernels):
         assert_allclose(K_nm[one], kernel(X, fused.Z), rtol=1e-12)
     assert_allclose(k_diag, 2.0)
-    root = fused.kernel_cholesky()
+    (root,) = fused.kernel_factors()
     assert_allclose(root @ tf.linalg.matrix_transpose(root), raised, rtol=1e-12)
 
 

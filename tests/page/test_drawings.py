@@ -99,3 +99,16 @@ def test_a_reliability_diagram_says_how_many_rows_each_dot_has() -> None:
     table = Reliability(np.array([0.25, 0.9]), np.array([0.25, 0.5]), np.array([1, 1000]))
     drawn = reliability_drawing("x", "t", table)
     assert told(drawn) == ["confidence 0.250: 25.0% right, 1 rows", "confidence 0.900: 50.0% right, 1000 rows"]
+
+
+def test_wide_drawings_have_a_narrow_form_with_the_same_words_and_no_identifier_twice() -> None:
+    drawn = difference_drawing("x", "t", {"a": {"x": -1.0, "y": 0.25}}, ("x", "y"), better="right", digits=2)
+    assert drawn is not None
+    assert drawn.narrow is not None
+    wide, narrow = (ElementTree.fromstring(str(svg)) for svg in (drawn.svg, drawn.narrow))
+    assert [svg.get("class") for svg in (wide, narrow)] == ["chart wide", "chart narrow"]
+    titles = [[title.text for title in svg.iter("title")] for svg in (wide, narrow)]
+    assert titles[0] == titles[1] == ["a, x: -1.00", "a, y: +0.25"]
+    names = [{element.get("id") for element in svg.iter()} - {None} for svg in (wide, narrow)]
+    assert not names[0] & names[1]
+    assert float(str(narrow.get("viewBox")).split()[2]) < 0.7 * float(str(wide.get("viewBox")).split()[2])

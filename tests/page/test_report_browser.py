@@ -14,6 +14,17 @@ OVERFLOW = """[...document.querySelectorAll("body *")].filter(e => !e.closest(".
   && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))"""
 SCROLLING = """[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1)
   .map(e => e.querySelector("table, svg").id)"""
+CUED = """[...document.querySelectorAll(".scroll")].filter(e => e.classList.contains("more")
+  && e.nextElementSibling.checkVisibility()).map(e => e.querySelector("table, svg").id)"""
+CHARTS = """[...document.querySelectorAll(".chart")].filter(e => e.checkVisibility()).filter(e =>
+  e.parentElement.scrollWidth > e.parentElement.clientWidth + 1
+  || [...e.querySelectorAll("text")].some(t => t.getBoundingClientRect().height < 10)).map(e => e.ariaLabel)"""
+# Where the first cells of a table are, and whether anything of the others shows through them.
+FIRST = """(table => { table.closest(".scroll").scrollLeft = 10_000;
+  return new Promise(done => requestAnimationFrame(() => {
+  const place = table.closest(".scroll").getBoundingClientRect();
+  done([...table.querySelectorAll("tbody th")].filter(e => e.checkVisibility()).map(e => e.getBoundingClientRect())
+    .filter(r => Math.abs(r.left - place.left) > 2 || r.width > 0.45 * place.width).length); })); })"""
 # The contrast of each kind of text with what is behind it, by the formula of WCAG 2.
 CONTRAST = """(() => {
   const parse = (text) => text.match(/[0-9.]+/g).map(Number);
@@ -103,7 +114,7 @@ def test_the_keyboard_sorts_texts_and_gaps_come_last(browser: Any, page: Path) -
     assert browser.run("document.getElementById('said').textContent") == "sorted by set, ascending"
 
 
-@pytest.mark.parametrize("width", [375, 1280, 1400])
+@pytest.mark.parametrize("width", [390, 1280, 1400])
 @pytest.mark.parametrize("dark", [False, True])
 def test_it_fits_the_width_and_can_be_read(browser: Any, page: Path, width: int, dark: bool) -> None:
     browser.open(page, width=width, dark=dark)
@@ -113,9 +124,67 @@ def test_it_fits_the_width_and_can_be_read(browser: Any, page: Path, width: int,
     assert browser.run(OVERFLOW) == []
     if width >= 1280:
         assert browser.run(SCROLLING) == [], "no table has to be scrolled on a desktop"
+    else:
+        assert browser.run(SCROLLING) == browser.run(CUED), "what scrolls says so"
+        assert len(browser.run(CUED)) > 3
+        assert browser.run(CHARTS) == [], "every chart fits, with letters that can be read"
     assert browser.run(CONTRAST) == {}
     assert float(browser.run("parseFloat(getComputedStyle(document.querySelector('td')).fontSize)")) >= 12
     assert browser.problems == []
+
+
+def test_on_a_telephone_the_first_column_stays_and_the_cue_goes_at_the_end(browser: Any, page: Path) -> None:
+    browser.open(page, width=390)
+    browser.run("document.querySelectorAll('details.part').forEach(one => one.open = true)")
+    table = "document.getElementById('part-uci-paper-rbf-uci-acc-against-paper')"
+    browser.wait_until(f"{table}.closest('.scroll').classList.contains('more')")
+    assert browser.run(f"{FIRST}({table})") == 0
+    browser.wait_until(f"!{table}.closest('.scroll').classList.contains('more')")
+
+
+def test_no_marker_of_a_chart_hides_another(browser: Any, page: Path) -> None:
+    browser.open(page)
+    overlaps = """[...document.querySelectorAll(".glance .chart.wide")].filter(e => e.checkVisibility()).map(chart => {
+      const dots = [...chart.querySelectorAll("use")].filter(e => e.querySelector("title"))
+        .map(e => e.getBoundingClientRect());
+      const hidden = (a, b) => Math.abs(a.x + a.width / 2 - b.x - b.width / 2) < 0.6 * a.width
+        && Math.abs(a.y + a.height / 2 - b.y - b.height / 2) < 0.6 * a.height;
+      return [dots.length, dots.flatMap((a, i) => dots.slice(i + 1).filter(b => hidden(a, b))).length]; })"""
+    found = browser.run(overlaps)
+    assert len(found) == 2
+    assert all(dots > 10 and hidden == 0 for dots, hidden in found)
+
+
+def test_the_page_of_a_sweep_fits_and_says_what_was_swept(browser: Any, tmp_path: Path, cells_maker: Cells) -> None:
+    from gpcnoise_cli.page.html import write_page
+
+    made = cells_maker(tmp_path / "made", datasets=("ringnorm",))
+    (tmp_path / "sweep").mkdir()
+    for number, path in enumerate(made):
+        path.rename(
+            tmp_path / "sweep" / f"optimizer.learning_rate=0.0{number},likelihood=x-0123456789abcde{number}.json"
+        )
+    write_page(tmp_path / "sweep", tmp_path / "page.html")
+    for width in (390, 1280):
+        browser.open(tmp_path / "page.html", width=width)
+        assert browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        assert browser.run(OVERFLOW) == []
+        assert browser.problems == []
+    assert "optimizer.learning_rate, likelihood" in browser.run("document.querySelector('.tiles').textContent")
+    assert column(browser, "sweep-0", 1) == ["step", "probit", "logit"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_committed_results_fit(browser: Any, tmp_path: Path, width: int) -> None:
+    from gpcnoise_cli.page.html import write_page
+
+    write_page(Path(__file__).resolve().parents[2] / "results", tmp_path / "page.html")
+    browser.open(tmp_path / "page.html", width=width)
+    browser.run("document.querySelectorAll('details:not(.repeat)').forEach(one => one.open = true)")
+    assert browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert browser.run(OVERFLOW) == []
+    assert width == 390 or browser.run(SCROLLING) == []
 
 
 def test_a_command_is_copied_from_a_page_on_disk(browser: Any, page: Path) -> None:
@@ -167,7 +236,7 @@ def test_a_run_renders_and_fits(browser: Any, run: Path, tmp_path: Path) -> None
     from gpcnoise_cli.page.html import write_page
 
     write_page(run, tmp_path / "page.html")
-    for width in (375, 1400):
+    for width in (390, 1280):
         browser.open(tmp_path / "page.html", width=width)
         assert browser.run("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         assert browser.run(OVERFLOW) == []

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from gpcnoise_cli.grid.ledger import Ledger, read_record
+from gpcnoise_cli.page.found import FoundCell
+from gpcnoise_cli.page.sweep_part import sweeps_of
 
 Cli = Callable[..., Any]
 Cells = Callable[..., list[Path]]
@@ -305,6 +307,23 @@ def test_the_cells_of_a_sweep_and_runs_are_shown_too(cli: Cli, cells: Cells, her
     (_, row) = Tables(page).tables["cell-table"]
     assert row[0] == "ringnorm"
     assert "gpcnoise train --preset paper --dataset ringnorm" in row[-1]
+    head, line = Tables(page).tables["sweep-0"]
+    assert (head[0], line[0]) == ("inducing", "300")  # what the cell says, not its file name
+    assert "of 19" not in page
+    assert "<dt>swept</dt>" in page
+
+
+def test_runs_are_told_apart_by_the_settings_in_which_they_differ() -> None:
+    def cell(name: str, **settings: Any) -> FoundCell:
+        config = {"split": 0, "out": name, "kernel": {"name": "rbf", "ard": True}, **settings}
+        record = {"dataset": "x", "method": "svgp", "label": "GPCsm", "acc": 90.0, "nll": 0.5, "config": config}
+        return FoundCell(f"runs/{name}", record, None)
+
+    (part,) = sweeps_of([cell("a"), cell("b", split=1), cell("c", kernel={"name": "rbf", "ard": False})])
+    assert (part.folder, part.keys) == ("runs", ("split", "kernel.ard"))
+    assert [line.entries[1].text for line in part.table.lines] == ["true", "true", "false"]
+    assert sweeps_of([cell("a")]) == []
+    assert sweeps_of([FoundCell("runs/d", {"dataset": "x", "method": "svgp", "config": None}, None)]) == []
 
 
 def test_figures_and_benchmarks_are_on_the_page_and_large_pictures_are_not(

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from gpcnoise_cli.claims.claim import column_of
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.methods.registry import METHODS
 from gpcnoise_cli.tables.measured import Figure, Measured, measured_from
 from gpcnoise_cli.tables.published import published_figures, published_sets
 from gpcnoise_cli.tables.render import to_records, to_text
@@ -162,6 +164,21 @@ def test_another_authors_method_may_have_a_metric_that_the_paper_does_not_print(
     assert (column(beside, "Selu here")["letter"], column(beside, "Selu paper")["letter"]) == ("97.50", "97.26")
     assert (column(beside, "Selu here")["adult"], column(beside, "Selu diff")["adult"]) == ("–", "")
     assert column(averages_table(before), "Selu†")["binary"] == "92.6"
+
+
+@pytest.mark.parametrize("name", [name for name, spec in METHODS.items() if spec.label])
+def test_a_registered_method_has_the_column_that_the_paper_has_for_it(as_published: Make, name: str) -> None:
+    """What is measured stands beside what was published, which is marked."""
+    label = METHODS[name].label
+    assert f"{label}†" in OTHERS
+    record = {"dataset": "letter", "acc": 95.0, "nll": 0.2, "preset": "fast", "method": name, "label": label}
+    before, one = as_published(splits=1), measured_from([record], "paper", "rbf")
+    assert label not in labels(metric_table("acc", before))
+    table = metric_table("acc", replace(before, figures={**before.figures, **one.figures}))
+    here, published = column(table, label), column(table, f"{label}†")
+    assert (here["letter"], here["pendigits"]) == ("95.00", "–")
+    assert published["letter"] not in ("–", "95.00")
+    assert column_of(label) == ("method", name)
 
 
 def test_softmax_on_two_classes_is_shown_where_it_was_computed(as_published: Make) -> None:

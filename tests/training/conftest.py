@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.schema import RuntimeConfig, TrainConfig
 from gpcnoise_cli.data.generators import sample_ringnorm, sample_three_class
 from gpcnoise_cli.data.split import Split, Table, make_split
+from gpcnoise_cli.devices import scope
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.runtime import prepare
 from gpcnoise_cli.training.events import CurvePoint, TrainingEvents
 from gpcnoise_cli.training.progress import Progress
 from gpcnoise_cli.training.trainer import Trainer
+
+# While tests are collected TensorFlow has not started yet, and one processor can still be made to look like two.
+with contextlib.suppress(RuntimeError):
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+    )
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -78,7 +87,7 @@ def trainer() -> Callable[..., Trainer]:
     """A trainer on a small set, with one listener that remembers."""
 
     def build(config: TrainConfig, data: Split, checkpoint: Path | None = None, **options: Any) -> Trainer:
-        with precision_context(config.runtime.precision):
+        with precision_context(config.runtime.precision), scope(config.runtime):
             model = build_model(config, data.X_train, data.num_classes)
             return Trainer(config, model, data, Progress([Heard()], checkpoint=checkpoint, **options))
 

@@ -17,8 +17,8 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
-from gpcnoise_cli.models.predict import LARGEST_JITTER
 from gpcnoise_cli.models.svgp import FusedSVGP
+from gpcnoise_cli.predictor.posterior import LARGEST_JITTER
 from gpcnoise_cli.training import trainer as trainer_module
 from gpcnoise_cli.training.batches import batch_indices
 from gpcnoise_cli.training.history import History

@@ -24,6 +24,13 @@ Fresh = Annotated[bool, typer.Option("--fresh", help="Measure again what is kept
 Kept = Annotated[bool, typer.Option("--kept", help="Only show what is kept; measure nothing.")]
 
 
+def check_out(out: Path) -> None:
+    """Find out that numbers can be written before minutes or hours are spent on them."""
+    from gpcnoise_cli.figures.files import check_folder
+
+    check_folder(out)
+
+
 def check_kept(kept: bool, fresh: bool) -> None:
     if kept and fresh:
         raise UsageError("--kept measures nothing and --fresh measures everything; choose one of them.")

@@ -14,12 +14,13 @@ from gpcnoise_cli.cli.bench.shared import (
     Out,
     Quick,
     app,
+    check_out,
     found_gpytorch,
     progress,
     show,
     this_machine,
 )
-from gpcnoise_cli.cli.console import say
+from gpcnoise_cli.cli.console import emit_json, print_table, say
 from gpcnoise_cli.cli.options import Json
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
@@ -55,7 +56,39 @@ def growth(quick: Quick = False, out: Out = SCRATCH, json: Json = False) -> None
     _time("growth", quick=quick, out=out, json=json)
 
 
+@app.command()
+def fit(
+    measured: Annotated[
+        Path, typer.Option("--from", help="The folder with steps.json and growth.json.", metavar="DIR")
+    ] = RESULTS,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="The file to write. Default: only show them.", metavar="FILE")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Fit the constants of `gpcnoise plan` to the times of `steps` and `growth`; measures nothing.
+
+    Example: gpcnoise bench fit --from runs/bench --out here.json; then: gpcnoise plan --constants here.json
+    """
+    from gpcnoise_cli.files import write_json
+    from gpcnoise_cli.scale.fit import fit as fit_constants
+
+    found = fit_constants(measured)
+    if json:
+        emit_json(found.to_dict())
+    else:
+        title = f"{found.points} step times on {found.machine}"
+        rows = [(term, f"{seconds:.3g}") for term, seconds in found.seconds.items()]
+        rows += [(f"{name}, times mixed Adam", f"{factor:.3f}") for name, factor in found.factors.items()]
+        print_table(("term", "seconds per operation"), rows, title=title)
+        say(f"relative errors: median {100 * found.median_error:.1f}%, largest {100 * found.largest_error:.1f}%.")
+    if out is not None:
+        write_json(out, found.to_dict())
+        say(f"written: {out}")
+
+
 def _time(*parts: str, quick: bool, out: Path, json: bool) -> None:
+    check_out(out)
     from gpcnoise_cli.runtime import load_tensorflow
 
     load_tensorflow()  # first, and without its notices: the modules below import it
@@ -92,6 +125,7 @@ def quality(
     """
     from gpcnoise_cli.cli.interruption import stop_on_signal
 
+    check_out(out)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
         from gpcnoise_cli.runtime import load_tensorflow
 

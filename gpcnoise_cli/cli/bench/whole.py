@@ -14,6 +14,7 @@ from gpcnoise_cli.cli.bench.shared import (
     Out,
     app,
     check_kept,
+    check_out,
     found_gpytorch,
     progress,
     show,
@@ -44,6 +45,7 @@ def classifiers(
     from gpcnoise_cli.bench.classifiers import DATASETS, measure_classifiers
 
     check_kept(kept, fresh)
+    check_out(out)
     machine = this_machine()
     with progress() as told:
         records = measure_classifiers(dataset or DATASETS, folds, out, machine, told, fresh=fresh, only_kept=kept)
@@ -86,6 +88,7 @@ def command(
     from gpcnoise_cli.grid.request import parse_names
 
     check_kept(kept, fresh)
+    check_out(out)
     request = Request(
         parse_names(datasets) if datasets is not None else DATASETS,
         parse_names(systems) if systems is not None else SYSTEMS,
@@ -138,6 +141,7 @@ def grid(
     """
     from gpcnoise_cli.bench.grid import FILE, Request, measure_grid
 
+    check_out(out)
     request = Request(preset, protocol, splits, datasets, likelihoods, iterations, workers, tuple(overrides or ()))
     machine = this_machine()
     record = measure_grid(request, out, machine, keep)

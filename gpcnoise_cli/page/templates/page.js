@@ -93,6 +93,23 @@
     document.getElementById("filtered").textContent = words.length ? `${shown} of ${rows.length} cells` : `${rows.length} cells`;
   });
 
+  // What is wider than its place fades at the edge, and says below that there is more to see.
+  const cue = (place) => {
+    const left = place.scrollWidth - place.clientWidth - place.scrollLeft;
+    place.classList.toggle("scrolls", place.scrollWidth > place.clientWidth + 1);
+    place.classList.toggle("more", left > 1);
+  };
+  const watched = new ResizeObserver((entries) => { for (const entry of entries) cue(entry.target); });
+  for (const place of document.querySelectorAll(".scroll")) {
+    const told = document.createElement("p");
+    told.className = "sideways";
+    told.ariaHidden = "true";
+    told.textContent = "↔ scroll sideways for the other columns";
+    place.after(told);
+    place.addEventListener("scroll", () => cue(place), { passive: true });
+    watched.observe(place);
+  }
+
   // A link into a closed part opens it; on paper everything is open but the commands of single cells.
   const reveal = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));

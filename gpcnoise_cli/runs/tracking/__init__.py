@@ -11,7 +11,7 @@ from gpcnoise_cli.errors import UsageError
 
 NONE = "none"
 # The package that each kind needs, and how to get it.
-PACKAGES = {"tensorboard": "pip install tensorboard", "mlflow": "pip install 'gpcnoise[mlflow]'"}
+PACKAGES = {"tensorboard": "pip install 'gpcnoise[tensorboard]'", "mlflow": "pip install 'gpcnoise[mlflow]'"}
 
 
 def check_tracking(kind: str) -> None:

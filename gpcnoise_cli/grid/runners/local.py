@@ -1,7 +1,5 @@
-"""Runners: hand in a cell, learn how it ended. One interface, so that a grid need not know where it is computed.
-
-The local runner gives each cell a process of its own, so that a crash, a leak or the kernel's killer takes one cell and
-nothing else; the cores are divided among the processes.
+"""Cells on this machine: a process for each, so that a crash, a leak or the kernel's killer takes one cell and nothing
+else; the cores are divided among the processes.
 """
 
 from __future__ import annotations
@@ -11,15 +9,13 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Protocol
 
 from gpcnoise_cli.grid import fork_server
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.fork_server import ForkServer
-from gpcnoise_cli.grid.ledger import Ledger, read_record
+from gpcnoise_cli.grid.ledger import Ledger
 from gpcnoise_cli.grid.outcome import Outcome, Progress, outcome_of
-from gpcnoise_cli.grid.worker import Task
+from gpcnoise_cli.grid.worker import Task, read_progress
 from gpcnoise_cli.grid.worker_process import FreshProcess, WorkerProcess
 from gpcnoise_cli.runs.provenance import available_cores
 
@@ -31,24 +27,6 @@ STOP_POLL_SECONDS = 0.02
 LAST_PATIENCE = 5.0
 
 
-class Runner(Protocol):
-    """Computes up to `capacity` cells at a time; no call blocks but `stop`."""
-
-    capacity: int
-
-    def submit(self, cell: Cell) -> None:
-        """Start computing a cell."""
-
-    def finished(self) -> list[tuple[Cell, Outcome]]:
-        """The cells that ended since the last call."""
-
-    def running(self) -> Mapping[Cell, Progress]:
-        """The cells under way, in the order they were submitted."""
-
-    def stop(self, patience: float) -> None:
-        """Ask every running cell to keep a checkpoint and end; break off those that take longer than `patience`."""
-
-
 class LocalRunner:
     """Processes on this machine, one for each cell: forked from a process with the imports done, else fresh ones."""
 
@@ -57,17 +35,22 @@ class LocalRunner:
         ledger: Ledger,
         workers: int,
         *,
+        threads: int | None = None,
         keep_probabilities: bool = False,
         fork: bool = True,
         say: Callable[[str], None] = lambda text: None,
     ) -> None:
         self.ledger, self.capacity, self.keep_probabilities = ledger, workers, keep_probabilities
-        self.threads = threads_each(workers)
+        self.threads, self.detached = threads or threads_each(workers), False
+        self.where = ""
         self._fork, self._say = fork and fork_server.possible(), say
         self._server: ForkServer | None = None
         self._servers_lost = 0
         self._stopping = False
         self._processes: dict[Cell, WorkerProcess] = {}
+
+    def has(self, cell: Cell) -> bool:
+        return False  # whatever an earlier command began has stopped with it
 
     def submit(self, cell: Cell) -> None:
         task = Task(cell, self.ledger.folder.resolve(), self.threads, self.keep_probabilities, os.getpid())
@@ -139,8 +122,3 @@ def default_workers(cells: int) -> int:
     except (ValueError, OSError):
         memory = BYTES_PER_WORKER
     return max(1, min(available_cores(), cells, memory // BYTES_PER_WORKER))
-
-
-def read_progress(path: Path) -> Progress:
-    stored = read_record(path)
-    return Progress(**stored) if stored is not None else Progress()

@@ -1,0 +1,1 @@
+"""What a training run or a grid takes, on paper: time, memory, network, and what breaks first."""
