@@ -100,6 +100,7 @@ def validate(config: TrainConfig) -> None:
     _check_likelihood(config)
     _check_file(config)
     _check_devices(config)
+    _check_storage(config)
     if config.out is not None and not config.out.strip():
         raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or omit it.")
 
@@ -161,6 +162,17 @@ def _check_devices(config: TrainConfig) -> None:
         )
     if devices != "1" and config.method.name != SVGP:
         raise UsageError(f"method={config.method.name} trains on one device; leave out runtime.devices={devices}.")
+
+
+def _check_storage(config: TrainConfig) -> None:
+    from gpcnoise_cli.methods.registry import METHODS
+
+    name = config.method.name
+    if config.dataset.storage == "disk" and not METHODS[name].from_disk:
+        others = either([other for other, spec in METHODS.items() if spec.from_disk])
+        raise UsageError(
+            f"method={name} holds all its rows in memory; leave out dataset.storage=disk, or take method={others}."
+        )
 
 
 def _check_file(config: TrainConfig) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from shlex import quote
 from typing import Any
 
@@ -55,6 +55,16 @@ class Finding:
     why: str = ""
     identifier: bool = False  # whether it looks like one, though it is used
     notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and text, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Finding:
+        """What `to_dict` gave."""
+        column = values["column"] and Column.from_dict(values["column"])
+        return cls(**{**values, "column": column, "notes": tuple(values["notes"])})
 
     @property
     def used(self) -> str:

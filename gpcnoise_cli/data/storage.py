@@ -77,7 +77,7 @@ def stored_table(
     check_file(path)
     files = parts_of(path)
     stamps = [_stamp(file) for file in files]
-    how = {"protocol": protocol, "split": split, "test_fraction": test_fraction}
+    how: dict[str, Any] = {"protocol": protocol, "split": split, "test_fraction": test_fraction}
     key = digest(
         {
             "files": [[_content(stamp), "".join(Path(stamp[0]).suffixes)] for stamp in stamps],

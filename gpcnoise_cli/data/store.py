@@ -73,6 +73,10 @@ class Store:
         return cls(folder, X, y, facts) if len(X) == len(y) == facts.get("n") else None
 
     @property
+    def block_rows(self) -> int:
+        return block_rows(self.X.shape[1])
+
+    @property
     def key(self) -> str:
         return self.folder.name
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.data.encoder import TableEncoder
 from gpcnoise_cli.data.row_order import RowOrder
-from gpcnoise_cli.data.split import Scaler, fit_clean_scaler, fit_paper_scaler, fit_scaler_in_blocks
+from gpcnoise_cli.data.split import MOST_TEST_ROWS, Scaler, fit_clean_scaler, fit_paper_scaler, fit_scaler_in_blocks
 from gpcnoise_cli.data.store import StoreWriter, block_rows
 from gpcnoise_cli.data.table import FittedTable, fitter_of, labelled_blocks, leaks
 from gpcnoise_cli.data.table_file import TableFile
@@ -28,9 +28,6 @@ from gpcnoise_cli.data.table_parts import TableParts
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 
-# Test rows are scored many times in a run, in memory: of a long table no more than these are set aside. They give an
-# accuracy to within 0.16 points (one standard error).
-MOST_TEST_ROWS = 100_000
 _CHUNK = 2**14
 
 Chunks = Iterator[tuple[NDArray[np.float64], NDArray[np.int32]]]

@@ -188,15 +188,21 @@ def read_labelled(
     path: str | Path, encoder: TableEncoder, treatment: Treatment | None = None, tally: Tally | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Features and class numbers of a new file that has the target column too; rows without a class are left out."""
-    treatment, features, labels = treatment or Treatment(), [], []
+    blocks = [*read_labelled_blocks(path, encoder, treatment, tally)]
+    return np.vstack([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
+
+
+def read_labelled_blocks(
+    path: str | Path, encoder: TableEncoder, treatment: Treatment | None = None, tally: Tally | None = None
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """The same block by block."""
+    treatment, found = treatment or Treatment(), 0
     with open_table(path, treatment.sep, treatment.encoding) as file, file.naming():
         for frame, classes, rows in labelled_blocks(file, encoder, tally):
-            features.append(encoder.encode(frame, rows=rows, tally=tally))
-            labels.append(classes)
-        y = np.concatenate(labels)
-        if not len(y):
+            yield encoder.encode(frame, rows=rows, tally=tally), classes
+            found += len(classes)
+        if not found:
             raise GpcnoiseError(f"no row has a class in column {encoder.target!r}; labelled rows are needed.")
-    return np.vstack(features), y
 
 
 def labelled_blocks(

@@ -46,10 +46,14 @@ def parts_of(path: str | Path) -> list[Path]:
                 f"and those of sub-folders by a pattern, such as {str(Path(path) / '**' / '*.parquet')!r}."
             )
         return files
-    files = sorted(Path(name) for name in glob.glob(str(path), recursive=True) if Path(name).is_file())
+    files = sorted(Path(name) for name in _matches(str(path)) if Path(name).is_file())
     if not files:
         raise UsageError(f"no file matches {str(path)!r}; quote the pattern and check the folder.")
     return files
+
+
+def _matches(pattern: str) -> list[str]:
+    return glob.glob(pattern, recursive=True)  # noqa: PTH207 (Path.glob takes no absolute pattern)
 
 
 def _is_table(path: Path) -> bool:
@@ -91,7 +95,9 @@ class TableParts:
             try:
                 with file.naming():
                     if file.typed != self.typed:
-                        raise GpcnoiseError(f"it is no file of the kind of {self.files[0].name}; give files of one kind.")
+                        raise GpcnoiseError(
+                            f"it is no file of the kind of {self.files[0].name}; give files of one kind."
+                        )
                     for frame in file.frames(rows):
                         header = header or list(frame.columns)
                         self._check(header, list(frame.columns))
@@ -111,8 +117,8 @@ class TableParts:
             said = [f"it lacks {lacking[0]!r}"] if lacking else []
             said += [f"it has {more[0]!r} besides"] if more else []
             raise GpcnoiseError(
-                f"its columns are not those of {self.files[0].name} ({' and '.join(said)}); the files of one table need "
-                "the same columns."
+                f"its columns are not those of {self.files[0].name} ({' and '.join(said)}); the files of one "
+                "table need the same columns."
             )
 
     @contextmanager

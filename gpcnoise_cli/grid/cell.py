@@ -54,6 +54,7 @@ ADDED_LATER = (
     "likelihood.alpha_epsilon",
     "likelihood.squash",
     "inducing_start",
+    "dataset.storage",
     *(f"dataset.{key}" for key in TABLE_KEYS),
 )
 

@@ -28,7 +28,8 @@ class ORTH(SVGP):
         return super().start(with_its_likelihood(config, split.num_classes), split, earlier)
 
     def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
-        return build_model(config, split.X_train, split.num_classes, num_gamma(config, split.n_train))
+        gamma, n = num_gamma(config, split.n_train), split.n_train
+        return build_model(config, split.first_rows()[0], split.num_classes, gamma, num_data=n)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         return super().restore(with_its_likelihood(config, num_classes), arrays, d, num_classes, num_data)

@@ -33,6 +33,9 @@ class MethodSpec:
     likelihood: str | None = None
     """What its likelihood is, where it has one of its own and that of the configuration does not count."""
 
+    from_disk: bool = False
+    """Whether it can be trained on rows that are read from disk, block by block."""
+
     def fits(self, num_classes: int) -> bool:
         return self.binary if num_classes == 2 else self.multiclass
 
@@ -44,7 +47,13 @@ class MethodSpec:
 METHODS: dict[str, MethodSpec] = {
     spec.name: spec
     for spec in (
-        MethodSpec(SVGP, None, "the paper's sparse variational GP, with a choice of likelihood", f"{__package__}.svgp"),
+        MethodSpec(
+            SVGP,
+            None,
+            "the paper's sparse variational GP, with a choice of likelihood",
+            f"{__package__}.svgp",
+            from_disk=True,
+        ),
         MethodSpec(
             "ep",
             "GPCep",
@@ -58,6 +67,7 @@ METHODS: dict[str, MethodSpec] = {
             "the SVGP on orthogonally decoupled bases (Salimbeni et al., 2018)",
             f"{__package__}.orth",
             likelihood="the probit for two classes, the step for more",
+            from_disk=True,
         ),
         MethodSpec("selu", "Selu", "a self-normalising network (Klambauer et al., 2017)", f"{__package__}.selu"),
     )

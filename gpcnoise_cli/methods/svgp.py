@@ -111,13 +111,13 @@ class SVGP:
             check_shares(config, split)
             if earlier is None:
                 model = self.build(config, split)
-                model.likelihood.prepare(np.bincount(split.y_train, minlength=split.num_classes))
+                model.likelihood.prepare(split.class_counts())
             else:
                 model = _filled(config, earlier, split.d, split.num_classes, split.n_train)
         return SVGPFit(config, model, split)
 
     def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
-        return build_model(config, split.X_train, split.num_classes)
+        return build_model(config, split.first_rows()[0], split.num_classes, num_data=split.n_train)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         model = _filled(config, arrays, d, num_classes, num_data)

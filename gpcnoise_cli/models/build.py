@@ -17,12 +17,22 @@ from gpcnoise_cli.models.sharing import shares_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
 
 
-def build_model(config: TrainConfig, X: NDArray[np.floating], num_classes: int, num_gamma: int = 0) -> FusedSVGP:
-    """The model `config` asks for, started from the scaled training inputs `X`; with γ points, on two bases."""
+def build_model(
+    config: TrainConfig,
+    X: NDArray[np.floating],
+    num_classes: int,
+    num_gamma: int = 0,
+    *,
+    num_data: int | None = None,
+) -> FusedSVGP:
+    """The model `config` asks for, started from the scaled training inputs `X`; with γ points, on two bases.
+
+    `num_data` is how many training rows there are, where X holds some of them.
+    """
     Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start)
     lengthscale = config.kernel.lengthscale or start_lengthscale(config.kernel.lengthscale_start, X, config.seed)
     gamma = start_further_points(X, Z, num_gamma, config.seed) if num_gamma else None
-    return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale, gamma=gamma)
+    return assemble(config, Z, num_classes, num_data=num_data or len(X), lengthscale=lengthscale, gamma=gamma)
 
 
 def assemble(

@@ -12,13 +12,14 @@ import numpy as np
 from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, DatasetConfig, TrainConfig
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.data.description import described
+from gpcnoise_cli.data.storage import storage_of
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, hosts_kept, join, leave
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 from gpcnoise_cli.evaluation.metrics import evaluate
 from gpcnoise_cli.likelihoods.registry import check_fits
 from gpcnoise_cli.methods.described import describe as method_settings
-from gpcnoise_cli.methods.registry import method_of
+from gpcnoise_cli.methods.registry import method_of, method_spec
 from gpcnoise_cli.models.inducing import check_number
 from gpcnoise_cli.runs.run_folder import RunFolder
 from gpcnoise_cli.runs.tracking import check_tracking
@@ -82,7 +83,23 @@ def load_data(config: TrainConfig) -> Split:
         treatment=treatment_of(source),
         test_fraction=source.test_fraction,
         holdout=source.holdout,
+        storage="disk" if source.storage == "disk" else "memory",
     )
+
+
+def with_storage(config: TrainConfig) -> TrainConfig:
+    """The same, with `dataset.storage=auto` replaced by disk where a table is too large for this machine's memory.
+
+    It is settled once, before a run begins, and kept with it: a long table has other test rows on disk than in memory.
+    """
+    dataset = config.dataset
+    large = (
+        dataset.storage == "auto"
+        and dataset.name == "file"
+        and method_spec(config.method.name).from_disk
+        and storage_of(str(dataset.path)) == "disk"
+    )
+    return replace(config, dataset=replace(dataset, storage="disk")) if large else config
 
 
 def check_request(config: TrainConfig, split: Split, *, limit_inducing: bool) -> None:
@@ -182,5 +199,5 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "d": split.d,
         "classes": split.num_classes,
         "class_names": list(split.class_names),
-        "majority_acc": 100.0 * float(np.mean(split.y_test == np.bincount(split.y_train).argmax())),
+        "majority_acc": 100.0 * float(np.mean(split.y_test == split.class_counts().argmax())),
     }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gpcnoise_cli.config.schema import IN_MEMORY
 from gpcnoise_cli.data.encoder import Tally
 from gpcnoise_cli.data.split import Table, hold_out, make_split
-from gpcnoise_cli.data.table import read_feature_blocks, read_labelled
+from gpcnoise_cli.data.table import read_feature_blocks, read_labelled, read_labelled_blocks
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError, quoted
 from gpcnoise_cli.evaluation.metrics import evaluate
@@ -70,8 +70,7 @@ def evaluate_trained(
         split = own_split(trained)
         probabilities, y = trained.predict_scaled(split.X_test), split.y_test
     else:
-        X, y = read_labelled(data, trained.encoder, treatment, tally)
-        probabilities = trained.predict_probabilities(X)
+        probabilities, y = _predicted_and_true(trained, data, treatment, tally)
     return {
         "data": config.dataset.path if data is None else str(data),
         "rows": "test split" if data is None else "all",
@@ -87,13 +86,25 @@ def evaluate_trained(
     }
 
 
+def _predicted_and_true(
+    trained: TrainedModel, data: Path, treatment: Treatment | None, tally: Tally | None
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The probabilities and classes of a labelled file; no more of it is held than these."""
+    found = [
+        (trained.predict_probabilities(X), y)
+        for X, y in read_labelled_blocks(data, trained.encoder, treatment, tally)
+        if len(y)
+    ]
+    return np.concatenate([one for one, _ in found]), np.concatenate([y for _, y in found])
+
+
 def own_split(trained: TrainedModel) -> Split:
     """The data of the run's own split; refused where they are not those it was trained on.
 
     The recorded scaling is a fingerprint of the training rows: without it test rows may be ones trained on.
     """
     dataset = trained.config.dataset
-    of_file = dataset.name == "file" and dataset.path not in (None, IN_MEMORY)
+    of_file = dataset.name == "file" and dataset.path not in (None, IN_MEMORY) and dataset.storage != "disk"
     split = _own_file(trained) if of_file else load_data(trained.config)
     same = split.class_names == trained.class_names and all(
         ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)

@@ -27,13 +27,15 @@ from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training import hosts
 from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
+from gpcnoise_cli.training.disk_loop import DiskLoop
 from gpcnoise_cli.training.events import CurvePoint
 from gpcnoise_cli.training.history import History
-from gpcnoise_cli.training.loop import TrainingLoop
+from gpcnoise_cli.training.loop import Loop, TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.schedule import Schedule
 from gpcnoise_cli.training.stopping import WINDOW, gained_enough, is_lost
+from gpcnoise_cli.training.windows import Windows
 
 # How long one call of the compiled loop may take: the progress bar and Ctrl-C wait for it.
 SECONDS_PER_CALL = 0.5
@@ -58,7 +60,7 @@ class Trainer:
         self.optimizer = self._new_optimizer()
         self.loop = self._new_loop()
         self.predictor = Predictor(model, config.runtime.chunk_rows)
-        self.assessor = Assessor(model, split.X_train, split.y_train, config.seed)
+        self.assessor = Assessor(model, *split.first_rows(), config.seed)
         self.history = History(precision=config.runtime.precision)
         self.best: list[np.ndarray] = []  # the state of the highest assessed bound
         self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
@@ -66,11 +68,14 @@ class Trainer:
         self.steps_per_call = 1
 
     def _new_optimizer(self) -> Optimizer:
-        shares = np.bincount(self.split.y_train) / self.split.n_train
+        shares = self.split.class_counts() / self.split.n_train
         return build_optimizer(self.model, self.config.optimizer, self.schedule, 1 - float(np.max(shares)))
 
-    def _new_loop(self) -> TrainingLoop:
+    def _new_loop(self) -> Loop:
         split, config = self.split, self.config
+        if split.store is not None:
+            windows = Windows(split.store, split.n_train, batch_size=config.batch_size, seed=config.seed)
+            return DiskLoop(self.optimizer, windows)
         return TrainingLoop(
             self.optimizer, split.X_train, split.y_train, batch_size=config.batch_size, seed=config.seed
         )
