@@ -61,6 +61,10 @@ class Windows:
         self._ahead = {number + 1: self._thread.submit(self._read, number + 1)}
         return window
 
+    def close(self) -> None:
+        """Read no further."""
+        self._thread.shutdown(cancel_futures=True)
+
     def _read(self, number: int) -> Window:
         size, start = self.steps * self.batch_size, number * self.steps * self.batch_size
         X, y = np.empty((size, self.store.X.shape[1]), np.float32), np.empty(size, np.int64)
@@ -93,4 +97,4 @@ def _permutation(seed: int, number: int, n: int) -> NDArray[np.int64]:
     """All of the permutation of n elements that minibatches follow in pass `number`."""
     with tf.device("CPU:0"):
         key = tf.fill([n], pass_key(seed, tf.constant(number, tf.uint64)))
-        return permuted(tf.range(n, dtype=tf.uint64), key, n).numpy().astype(np.int64)
+        return permuted(tf.constant(np.arange(n, dtype=np.uint64)), key, n).numpy().astype(np.int64)
