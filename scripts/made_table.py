@@ -1,4 +1,4 @@
-"""Write a made table of any length as Parquet files, chunk by chunk: `python scripts/made_table.py FOLDER ROWS COLUMNS`.
+"""Write a made table of any length as Parquet files: `python scripts/made_table.py FOLDER ROWS COLUMNS`.
 
 Three classes that depend on a few of the columns, with noise; the same rows every time. Each file holds a million rows.
 """
