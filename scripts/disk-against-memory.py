@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> None:
                 trainers[name] = Trainer(config, model, split, Progress())
                 trainers[name].loop.run_until(5)  # compiles
     print(f"compiled: peak {peak():.0f} MB")
-    rounds, seconds = 4, {name: 0.0 for name in trainers}
+    rounds, seconds = 4, dict.fromkeys(trainers, 0.0)
     for number in range(1, rounds + 1):
         for name, trainer in trainers.items():
             began = time.perf_counter()
