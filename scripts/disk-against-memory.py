@@ -1,7 +1,7 @@
 """The time of a training step on rows from disk, and on the same rows in memory, in one process, turn by turn.
 
-`python scripts/disk-against-memory.py FOLDER [STEPS [OVERRIDES]]`, where FOLDER holds a table with the target `kind`, as
-`scripts/made_table.py` writes it. The table must fit the memory for this; `--disk` measures the disk alone.
+`python scripts/disk-against-memory.py FOLDER [STEPS [OVERRIDES]]`, where FOLDER holds a table with the target `kind`,
+as `scripts/made_table.py` writes it. The table must fit the memory for this; `--disk` measures the disk alone.
 """
 
 from __future__ import annotations
