@@ -27,7 +27,7 @@ def test_a_billion_rows_on_eight_gpus(cli: Callable[..., Any]) -> None:
     outcome = cli("plan", *sizes, "--device", "gpu", "--devices", "8", "--host-memory-gb", "64")
     assert outcome.code == 0
     assert "10,000 cells" in outcome.stdout
-    assert "breaks first: host memory; keep the rows in a store on disk" in outcome.stderr
+    assert "breaks first: host memory; fewer rows: they are held in memory" in outcome.stderr
     assert "assumed of a GPU: 19.5 TFLOP/s" in outcome.stderr
 
 
