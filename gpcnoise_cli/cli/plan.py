@@ -26,7 +26,12 @@ def plan(
     features: Annotated[int | None, typer.Option(help="Features.", rich_help_panel=_DATA)] = None,
     classes: Annotated[int | None, typer.Option(help="Classes.", rich_help_panel=_DATA)] = None,
     store: Annotated[
-        bool, typer.Option("--store", help="Suppose that the rows stayed on disk, which training does not offer yet.", rich_help_panel=_DATA)
+        bool,
+        typer.Option(
+            "--store",
+            help="Suppose that the rows stayed on disk, which training does not offer yet.",
+            rich_help_panel=_DATA,
+        ),
     ] = False,
     cells: Annotated[int, typer.Option(help="Runs of this kind in all.", rich_help_panel=_GRID)] = 1,
     workers: Annotated[int, typer.Option(help="How many of them at a time.", rich_help_panel=_GRID)] = 1,

@@ -247,7 +247,9 @@ def _device_bytes(job: Job) -> tuple[float, float]:
 
 def _hard_limits(job: Job, machine: Machine, device: float, host: float) -> Iterator[Limit]:
     fewer = "fewer --inducing points, or a smaller --batch-size"
-    remedy = fewer if job.store else "fewer rows: they are held in memory (--store: what it would take with them on disk)"
+    remedy = (
+        fewer if job.store else "fewer rows: they are held in memory (--store: what it would take with them on disk)"
+    )
     for what, needed, there in (
         ("device memory", device, machine.memory_gb),
         ("host memory", host, machine.host_memory_gb),
