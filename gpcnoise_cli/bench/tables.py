@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 from gpcnoise_cli.tables.measured import Figure
@@ -176,6 +178,20 @@ def classifiers_table(records: Mapping[str, Mapping[str, Any]]) -> Table:
     return table_of("bench-classifiers", title, rows)
 
 
+def _by_metric(table: Table) -> list[Table]:
+    """Accuracy and nll apart: side by side they are wider than a page."""
+    of_nll = [column.group == "nll" or column.name == table.columns[-1].name for column in table.columns]
+    both = [not column.group and not nll for column, nll in zip(table.columns, of_nll, strict=True)]
+
+    def part(wanted: str, notes: tuple[str, ...]) -> Table:
+        kept = [every or (nll == (wanted == "nll")) for every, nll in zip(both, of_nll, strict=True)]
+        columns = tuple(compress(table.columns, kept))
+        rows = tuple(replace(row, values=tuple(compress(row.values, kept))) for row in table.rows)
+        return replace(table, columns=columns, rows=rows, notes=notes)
+
+    return [part("acc", ()), part("nll", table.notes)]
+
+
 def real_tables_table(records: Mapping[str, Mapping[str, Any]]) -> Table:
     """One row a table, on the splits that all systems have; that of settings chosen by trials may be missing."""
     rows, gaps = [], []
@@ -326,6 +342,6 @@ _TABLES: dict[str, Callable[[Any], list[Table]]] = {
     "classifiers": lambda records: [classifiers_table(records)],
     "command": lambda records: [command_table(records)],
     "grid": _grid_tables,
-    "tables": lambda records: [real_tables_table(records)],
+    "tables": lambda records: _by_metric(real_tables_table(records)),
     "memory": lambda record: [memory_table(record)],
 }
