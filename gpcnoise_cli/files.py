@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from gpcnoise_cli.errors import GpcnoiseError
+from gpcnoise_cli.errors import GpcnoiseError, UsageError
 
 
 def write_atomically(path: Path, write: Callable[[IO[bytes]], object]) -> None:
@@ -67,3 +67,14 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, bool | int | str) else str(value)
+
+
+def json_or_file(given: str, what: str, expected: str) -> str:
+    """An option that is a JSON object itself, or names a text file: the text."""
+    if given.lstrip().startswith("{"):
+        return given
+    try:
+        return Path(given).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise UsageError(f"cannot read the {what} {given!r}: {reason}; give {expected}.") from error

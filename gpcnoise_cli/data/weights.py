@@ -12,7 +12,6 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from gpcnoise_cli.data.parts import check_classes, trained_on
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import UsageError, nearest
+from gpcnoise_cli.files import json_or_file
 
 BALANCED = "balanced"
 Weights = NDArray[np.float64]
@@ -58,16 +58,7 @@ def spelled_out(given: str) -> str:
     """`balanced`, or {class: weight} as JSON: the text itself, or from a JSON or CSV file (class, weight)."""
     if given == BALANCED:
         return given
-    text = given
-    if not given.lstrip().startswith("{"):
-        try:
-            text = Path(given).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise UsageError(
-                f"cannot read the class weights {given!r}: {reason}; give {BALANCED}, a file, or JSON such as "
-                """'{"yes": 5, "no": 1}'."""
-            ) from error
+    text = json_or_file(given, "class weights", f"""{BALANCED}, a file, or JSON such as '{{"yes": 5, "no": 1}}'""")
     try:
         return json.dumps(json.loads(text) if text.lstrip().startswith("{") else _lines(text))
     except ValueError as error:

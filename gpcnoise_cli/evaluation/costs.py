@@ -12,7 +12,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.errors import UsageError, nearest
 from gpcnoise_cli.evaluation.calibration import Probabilities
+from gpcnoise_cli.files import json_or_file
 
 EXAMPLE = """'{"yes": {"no": 5}, "no": {"yes": 1}}'"""
 
@@ -44,15 +44,7 @@ def read_costs(given: str, class_names: Sequence[Any]) -> Costs:
     classes in the first column, a further column for each decision. What a class costs that is decided rightly is 0
     unless it is given; every other cost must be given.
     """
-    text = given
-    if not given.lstrip().startswith("{"):
-        try:
-            text = Path(given).read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-            raise UsageError(
-                f"cannot read the costs {given!r}: {reason}; give a file, or JSON such as {EXAMPLE}."
-            ) from error
+    text = json_or_file(given, "costs", f"a file, or JSON such as {EXAMPLE}")
     stored = _from_json(text, given) if text.lstrip().startswith("{") else _from_csv(text, given)
     return _complete(stored, class_names)
 
