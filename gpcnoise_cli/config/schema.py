@@ -72,6 +72,7 @@ class KernelConfig:
     ard_by: str = "feature"  # ard: a lengthscale for each feature | column of your own table, whose features share it
     shared: bool | None = True  # one kernel for all classes, or one per class; null: one per class if they are few
     few_classes: int = 10
+    apart: float = 0.0  # the kernels of two classes: about which part of themselves their lengthscales start apart
     lengthscale_start: str = MISSING  # paper: 0.1√d | data: median distance
     lengthscale: float | None = None  # an explicit start instead
     variance: float = 5.0

@@ -66,6 +66,7 @@ _NUMBERS = (
     _positive("kernel.lengthscale"),
     _positive("kernel.variance"),
     _at_least("kernel.few_classes", 0),
+    _between("kernel.apart", 0, 1),
     _inside("delta.value"),
     _positive("optimizer.learning_rate"),
     _at_least("optimizer.inducing_rate_factor", 0),

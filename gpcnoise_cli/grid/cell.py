@@ -60,6 +60,7 @@ ADDED_LATER = (
     "dataset.calibration",
     "class_weight",
     "kernel.ard_by",
+    "kernel.apart",
     *(f"dataset.{key}" for key in TABLE_KEYS),
 )
 

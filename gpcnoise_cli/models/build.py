@@ -14,7 +14,7 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.likelihoods.registry import build_likelihood
 from gpcnoise_cli.models.inducing import start_further_points, start_inducing_points
-from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscale
+from gpcnoise_cli.models.kernels import PerClass, build_kernel, start_lengthscale, tell_apart
 from gpcnoise_cli.models.orthogonal import OrthogonalSVGP
 from gpcnoise_cli.models.sharing import shares_kernel
 from gpcnoise_cli.models.svgp import FusedSVGP
@@ -97,6 +97,8 @@ def assemble(
 
     with precision_context(config.runtime.precision):
         kernels = kernel() if shares_kernel(config, num_classes) else PerClass(kernel(), likelihood.num_latent)
+        if isinstance(kernels, PerClass) and likelihood.num_latent == 2 and config.kernel.apart:
+            tell_apart(kernels, config.kernel.apart, config.seed)
         common: dict[str, Any] = {
             "num_data": num_data,
             "precision": config.runtime.precision,

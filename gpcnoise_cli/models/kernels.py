@@ -280,6 +280,22 @@ def scale_lengthscales(kernel: Kernel, factor: float) -> None:
         part.lengthscales.assign(factor * part.lengthscales.numpy())
 
 
+def tell_apart(kernel: PerClass, size: float, seed: int) -> None:
+    """Move the lengthscales of the kernels of two classes apart, by about `size` of themselves.
+
+    Of two classes only f¹ − f² is seen, so that equal kernels have equal gradients and would stay equal, as one kernel,
+    until rounding tells them apart. Every lengthscale moves by an amount of its own, since how the two will differ is
+    for the data to say.
+    """
+    rng = np.random.default_rng(seed)
+    for part in getattr(kernel.stack, "kernels", [kernel.stack]):
+        value = part.lengthscales.numpy()
+        shift = size * rng.standard_normal(value.shape[1:])
+        if part.ties is not None:
+            shift = part.ties @ shift / np.sum(part.ties, axis=1)
+        part.lengthscales.assign(value * np.exp([shift, -shift]))
+
+
 def in_dtype(kernel: Kernel, dtype: tf.DType) -> Kernel:
     """The same kernel with its parameters cast to `dtype`; for use inside one computation, never to be stored."""
     return _with_parameters(kernel, lambda parameter: tf.cast(parameter, dtype))

@@ -41,7 +41,7 @@ def test_fast_recipe_starts_gaussian_noise_short_and_is_content_sooner() -> None
         config = compose(["preset=fast", f"likelihood={likelihood}"])
         return config.kernel.lengthscale_start, config.kernel.log_scale, config.optimizer.tolerance
 
-    assert start_and_end("softmax") == ("data", True, 0.03)
+    assert start_and_end("softmax") == ("data", True, 0.01)
     for gaussian in ("step", "probit", "logit"):
         assert start_and_end(gaussian) == ("paper", False, 0.1)
 

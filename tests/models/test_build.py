@@ -112,3 +112,40 @@ def test_only_the_fast_softmax_moves_its_kernel_by_logarithms() -> None:
 
     assert log_scale("fast", "softmax")
     assert not any(log_scale(*pair) for pair in (("paper", "softmax"), ("fast", "step"), ("fast", "probit")))
+
+
+@pytest.mark.parametrize("bound", ["gumbel", "tilted"])
+def test_equal_kernels_of_two_classes_would_stay_equal_so_they_start_apart(
+    split: Callable[..., Split], bound: str
+) -> None:
+    data = split(2)
+
+    def gradients(apart: float) -> np.ndarray:
+        options = ["likelihood=softmax", f"likelihood.bound={bound}", "kernel.shared=false", "kernel.ard=true"]
+        config = compose([*options, f"kernel.apart={apart}", "inducing=6", "runtime.precision=float64"])
+        with precision_context("float64"):
+            model = build_model(config, data.X_train, 2)
+            mean = np.random.default_rng(0).normal(size=6)
+            model.q_mu.assign(np.stack([mean, -mean], axis=1))  # as every step leaves it
+            with tf.GradientTape() as tape:
+                elbo = model.elbo((tf.constant(data.X_train, tf.float64), tf.constant(data.y_train[:, None])))
+            return tape.gradient(elbo, model.kernel.stack.lengthscales.unconstrained_variable).numpy()
+
+    equal, apart = gradients(0.0), gradients(0.1)
+    assert_allclose(equal[0], equal[1], rtol=1e-9)
+    assert np.all(np.abs(apart[0] - apart[1]) > 1e-3 * np.abs(apart[0]))
+
+
+def test_only_two_classes_with_a_kernel_each_start_apart(split: Callable[..., Split]) -> None:
+    def lengthscales(classes: int, *options: str) -> np.ndarray:
+        config = compose(["preset=fast", "inducing=4", "kernel.lengthscale=2", *options])
+        kernel = build_model(config, split(classes).X_train, classes).kernel
+        return np.asarray(getattr(kernel, "stack", kernel).lengthscales)
+
+    two = lengthscales(2)
+    assert_allclose(two[0] * two[1], 4.0)
+    assert 0 < np.max(np.abs(np.log(two / 2))) < 1.5
+    assert_array_equal(two, lengthscales(2))
+    assert np.all(two != lengthscales(2, "seed=1"))
+    for other in (lengthscales(3), lengthscales(2, "kernel.shared=true"), lengthscales(2, "preset=paper")):
+        assert_allclose(other, 2.0)

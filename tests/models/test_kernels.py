@@ -19,6 +19,7 @@ from gpcnoise_cli.models.kernels import (
     covariances,
     in_dtype,
     start_lengthscale,
+    tell_apart,
 )
 
 CLASSES = {"rbf": RBF, "matern32": Matern32, "matern52": Matern52}
@@ -202,6 +203,16 @@ def test_inputs_of_one_column_share_a_lengthscale(name: str) -> None:
     together = of_free[[0, 2, 3]].sum()
     assert_allclose(of_tied, [together, of_free[1], together, together])
     assert_allclose(of_stack, np.tile(of_tied, (2, 1)))
+
+
+def test_tied_lengthscales_start_apart_together() -> None:
+    stack = PerClass(build_kernel("matern52+rbf", 4, lengthscale=0.8, ard=True, columns=tuple("abaa")), 2)
+    tell_apart(stack, 0.1, seed=0)
+    for part in stack.stack.kernels:
+        values = part.lengthscales.numpy()
+        assert_allclose(values[:, 2:], values[:, :1] * np.ones((1, 2)))
+        assert np.all(values[:, 0] != values[:, 1])
+        assert np.all(values[0] != values[1])
 
 
 def test_columns_of_one_feature_each_tie_nothing() -> None:
