@@ -71,8 +71,10 @@ class Estimator:
     def learn(self, record: Mapping[str, Any]) -> None:
         try:
             method = record.get("method") if record.get("method") in METHODS else SVGP  # of old, it was the label
-            optimizer = record.get("config", {}).get("optimizer", {}).get("name") or record["optimizer"]
-            size = (method, record["inducing"], record["batch_size"], optimizer, record["kernel"])
+            config = record.get("config", {})
+            optimizer = config.get("optimizer", {}).get("name") or record["optimizer"]
+            own = _in_order(config.get("method", {}).get("settings"))
+            size = (method, own, record["inducing"], record["batch_size"], optimizer, record["kernel"])
             latent = num_latent_functions(record["likelihood"], record["classes"])
             step_seconds = float(record["seconds_per_step"])
             steps = record.get("steps") or record["iterations"]
@@ -93,7 +95,8 @@ class Estimator:
     def estimate(self, cell: Cell) -> Estimate:
         config, start = cell.config, median(self.starts) if self.starts else START_SECONDS
         method, classes = config.method.name, DATASETS[config.dataset.name].num_classes or 2
-        size = (method, config.inducing, config.batch_size, config.optimizer.name, config.kernel.name)
+        own = _in_order(config.method.settings)
+        size = (method, own, config.inducing, config.batch_size, config.optimizer.name, config.kernel.name)
         latent = num_latent_functions(config.likelihood.name, classes)
         plan = (config.dataset.name, variant_of(config), config.iterations, *size)
         if plan in self.same_set:
@@ -109,6 +112,11 @@ class Estimator:
         if self._model_rate is None:
             self._model_rate = EFFICIENCY * product_speed()
         return self._model_rate
+
+
+def _in_order(settings: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
+    """A method's own settings, some of which decide the time of a step: ORTH's number of γ points."""
+    return tuple(sorted((settings or {}).items()))
 
 
 def product_speed() -> float:

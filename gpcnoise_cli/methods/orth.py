@@ -28,9 +28,8 @@ class ORTH(SVGP):
         return super().start(with_its_likelihood(config, split.num_classes), split, earlier)
 
     def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
-        return build_model(
-            config, split.X_train, split.num_classes, num_gamma(config, split.n_train), layout=Layout.of(split)
-        )
+        gamma, layout = num_gamma(config, split.n_train), Layout.of(split)
+        return build_model(config, split.X_train, split.num_classes, gamma, split.weights, layout)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         return super().restore(with_its_likelihood(config, num_classes), arrays, d, num_classes, num_data)

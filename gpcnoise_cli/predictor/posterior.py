@@ -4,7 +4,8 @@ For whitened q(u) = N(m, S) and K_mm = LLᵀ, A = K L⁻ᵀ gives μ = A m and �
 
     W = L⁻ᵀ m,    Q = L⁻ᵀ P L⁻¹,
 
-found once, in float64, these are μ = K W and ν = k + rowsum(K Q ∘ K).
+found once, in float64, these are μ = K W and ν = k + rowsum(K Q ∘ K). Points that carry the mean alone (the γ of
+`models/orthogonal`, which derives it) come after the others in Z and W, and have no part in Q.
 """
 
 from __future__ import annotations
@@ -38,39 +39,67 @@ class Posterior:
     """L latent functions, each with its kernel or all with one."""
 
     kernels: Kernels
-    Z: Array  # [m, d]
-    W: Array  # [L, m]
+    Z: Array  # [m, d], or [m + M, d] with M points for the mean alone
+    W: Array  # [L, m] or [L, m + M]
     Q: Array  # [L, m, m]
 
     def marginals(self, X: Array) -> tuple[Array, Array]:
         """(μ, ν), each [n, L], for scaled rows."""
-        means, variances = [], []
+        means, variances, m = [], [], self.Q.shape[1]
         for g in range(len(self.kernels)):
             K = self.kernels.between(X, self.Z, g)
             for latent in range(len(self.W)) if len(self.kernels) == 1 else (g,):
                 means.append(K @ self.W[latent][:, None])
-                quadratic = np.sum((K @ self.Q[latent]) * K, axis=1, keepdims=True)
+                inner = K if len(self.Z) == m else K[:, :m]
+                quadratic = np.sum((inner @ self.Q[latent]) * inner, axis=1, keepdims=True)
                 variances.append(self.kernels.variance(g) + quadratic)
         return np.concatenate(means, axis=1), np.concatenate(variances, axis=1)
 
 
+@dataclass(frozen=True)
+class Further:
+    """Points γ for the mean alone, with the weights r that were trained: w = L_T⁻ᵀ r."""
+
+    points: Array  # [M, d]
+    weights: Array  # [L, M]
+
+
 def find_posterior(
-    kernels: Kernels, Z: Array, mean: Array, S: Array, jitter: float, said: Callable[[str], object]
+    kernels: Kernels,
+    Z: Array,
+    mean: Array,
+    S: Array,
+    jitter: float,
+    said: Callable[[str], object],
+    further: Further | None = None,
 ) -> Posterior:
-    """From m [L, m] and S [L, m, m], with as much jitter as the factorisation takes; `said` is told."""
+    """From m [L, m] and S [L, m, m], with as much jitter as the factorisations take; `said` is told."""
     while True:
         try:
-            roots = [_inverse_root(kernels.between(Z, Z, g), jitter) for g in range(len(kernels))]
-            break
+            return _posterior(kernels, Z, mean, S, jitter, further)
         except np.linalg.LinAlgError:
             jitter = more_jitter(jitter, "for the prediction")
             said(f"the kernel matrix is nearly singular: predicted with jitter {jitter:.0e} of the prior variance.")
-    W, Q = np.empty_like(mean), np.empty_like(S)
+
+
+def _posterior(kernels: Kernels, Z: Array, mean: Array, S: Array, jitter: float, further: Further | None) -> Posterior:
+    roots = [_inverse_root(kernels.between(Z, Z, g), jitter) for g in range(len(kernels))]
+    W, Q, added = np.empty_like(mean), np.empty_like(S), []
     for latent in range(len(mean)):
-        root = roots[latent if len(roots) > 1 else 0]
-        W[latent] = root.T @ mean[latent]
+        g = latent if len(roots) > 1 else 0
+        root, m = roots[g], mean[latent]
+        if further is not None:
+            A = kernels.between(further.points, Z, g) @ root.T
+            K = kernels.between(further.points, further.points, g)
+            K[np.diag_indices_from(K)] *= 1 + jitter
+            w = solve_triangular(np.linalg.cholesky(K - A @ A.T), further.weights[latent], lower=True, trans="T")
+            m = m - A.T @ w
+            added.append(w)
+        W[latent] = root.T @ m
         Q[latent] = root.T @ (S[latent] - np.eye(len(Z))) @ root
-    return Posterior(kernels, Z, W, Q)
+    if further is None:
+        return Posterior(kernels, Z, W, Q)
+    return Posterior(kernels, np.concatenate([Z, further.points]), np.concatenate([W, np.stack(added)], axis=1), Q)
 
 
 def _inverse_root(K: Array, jitter: float) -> Array:

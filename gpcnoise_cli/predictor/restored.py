@@ -19,7 +19,7 @@ from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, num_latent_functions
 from gpcnoise_cli.predictor.kernels import read_kernels, softplus, wide
 from gpcnoise_cli.predictor.links import Link
 from gpcnoise_cli.predictor.nodes import PREDICTION_POINTS, Array, normal_draws
-from gpcnoise_cli.predictor.posterior import find_posterior
+from gpcnoise_cli.predictor.posterior import Further, find_posterior
 from gpcnoise_cli.predictor.predictors import GaussianProcess, Network, Predictor
 
 LEAST_NOISE = 1e-6
@@ -38,7 +38,9 @@ def restore(config: Config, arrays: Arrays, d: int, num_classes: int, said: Said
     return None if reader is None else reader(config, arrays, d, num_classes, said)
 
 
-def _svgp(config: Config, arrays: Arrays, d: int, num_classes: int, said: Said) -> Predictor | None:
+def _svgp(
+    config: Config, arrays: Arrays, d: int, num_classes: int, said: Said, further: Further | None = None
+) -> Predictor | None:
     name, m = config["likelihood"]["name"], config["inducing"]
     L = num_latent_functions(name, num_classes)
     kernels = read_kernels(config["kernel"], arrays, d, L)
@@ -49,8 +51,21 @@ def _svgp(config: Config, arrays: Arrays, d: int, num_classes: int, said: Said) 
     _check_shapes(arrays, {inducing: (m, d), "q_mu": (m, L), "q_sqrt": (L, m, m), "jitter": ()})
     roots, mean = np.tril(wide(arrays["q_sqrt"])), wide(arrays["q_mu"]).T.copy()
     S = roots @ roots.transpose(0, 2, 1)
-    posterior = find_posterior(kernels, wide(arrays[inducing]), mean, S, float(arrays["jitter"]), said)
+    posterior = find_posterior(kernels, wide(arrays[inducing]), mean, S, float(arrays["jitter"]), said, further)
     return GaussianProcess(num_classes, posterior, LINKS[name](config, arrays, num_classes))
+
+
+def _orth(config: Config, arrays: Arrays, d: int, num_classes: int, said: Said) -> Predictor | None:
+    """The SVGP with the likelihood of the method (`methods.orth_settings`) and, unless it has none, with γ points."""
+    name = "probit_quadrature" if num_classes == 2 else "step"
+    own = {**config["likelihood"], "name": name, "noise_variance": None, "squash": 0.0}
+    of_svgp, further = dict(arrays), None
+    if "gamma" in arrays:
+        points, weights = wide(of_svgp.pop("gamma")), wide(of_svgp.pop("weights")).T
+        if points.shape != (weights.shape[1], d) or len(weights) != num_latent_functions(name, num_classes):
+            raise ValueError("the parameters are not those of the configuration")
+        further = Further(points, weights)
+    return _svgp({**config, "likelihood": own}, of_svgp, d, num_classes, said, further)
 
 
 def _ep(config: Config, arrays: Arrays, d: int, num_classes: int, said: Said) -> Predictor | None:
@@ -79,6 +94,7 @@ def _selu(config: Config, arrays: Arrays, d: int, num_classes: int, said: Said) 
 
 METHODS: dict[str, Callable[[Config, Arrays, int, int, Said], Predictor | None]] = {
     "svgp": _svgp,
+    "orth": _orth,
     "ep": _ep,
     "selu": _selu,
 }

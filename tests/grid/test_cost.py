@@ -56,10 +56,20 @@ def test_a_record_without_times_teaches_nothing() -> None:
 def test_the_times_of_one_method_say_nothing_of_another() -> None:
     ep = cell("dataset=waveform", "method=ep")
     assert Estimator.from_records([measured()]).estimate(ep).basis == "scaled"
-    config = {"optimizer": {"name": ep.config.optimizer.name}}
+    config = {"optimizer": {"name": ep.config.optimizer.name}, "method": {"settings": ep.config.method.settings}}
     timed = measured(method="ep", likelihood="step", optimizer="its own", config=config, seconds_per_step=0.1)
     both = Estimator.from_records([measured(method="GPCsm"), timed])
     assert both.estimate(ep).basis == "same set"
     assert both.estimate(ep).seconds == pytest.approx(105.0)
     assert both.estimate(cell("dataset=thyroid", "method=ep")).basis == "similar cells"
     assert both.estimate(cell("dataset=waveform")).seconds == pytest.approx(15.0)
+
+
+def test_times_with_other_settings_of_a_method_are_not_its_own() -> None:
+    def orth(gamma: int) -> Cell:
+        return cell("dataset=waveform", "method=orth", f"method.settings.gamma={gamma}")
+
+    few, many = orth(0), orth(400)
+    config = {"optimizer": {"name": few.config.optimizer.name}, "method": {"settings": few.config.method.settings}}
+    estimator = Estimator.from_records([measured(method="orth", config=config)])
+    assert [estimator.estimate(one).basis for one in (few, many)] == ["same set", "model"]

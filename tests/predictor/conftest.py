@@ -85,6 +85,7 @@ def _config(overrides: tuple[str, ...]) -> TrainConfig:
 
 def _start(config: Any, classes: int, d: int) -> dict[str, Any]:
     from gpcnoise_cli.methods.ep.model import EPModel
+    from gpcnoise_cli.methods.orth_settings import with_its_likelihood
     from gpcnoise_cli.methods.selu import Network, SeluClassifier, Settings
     from gpcnoise_cli.methods.svgp import SVGPClassifier
     from gpcnoise_cli.models.build import assemble
@@ -93,13 +94,18 @@ def _start(config: Any, classes: int, d: int) -> dict[str, Any]:
         return EPModel(config, np.zeros((M, d)), classes).arrays()
     if config.method.name == "selu":
         return SeluClassifier(Network(d, classes, Settings(**config.method.settings))).arrays()
-    return SVGPClassifier(config, lambda: assemble(config, np.zeros((M, d)), classes, num_data=100)).arrays()
+    gamma = None
+    if config.method.name == "orth":
+        config = with_its_likelihood(config, classes)
+        gamma = np.zeros((config.method.settings["gamma"], d)) if config.method.settings["gamma"] else None
+    model = assemble(config, np.zeros((M, d)), classes, num_data=100, gamma=gamma)
+    return SVGPClassifier(config, lambda: model).arrays()
 
 
 def _moved(name: str, value: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     if name == "jitter":
         return np.asarray(3e-6)
-    if name.endswith("Z"):
+    if name.endswith("Z") or name == "gamma":
         return rng.normal(size=value.shape)
     if name == "precision":
         roots = rng.normal(size=value.shape)
