@@ -15,9 +15,11 @@ from gpcnoise_cli.data.registry import UCI_NAMES
 from gpcnoise_cli.grid.cell import Cell, digest_of, same_settings
 from gpcnoise_cli.grid.ledger import Ledger, State
 from gpcnoise_cli.grid.uci import Grid
-from gpcnoise_cli.likelihoods.registry import paper_likelihoods
+from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
+from gpcnoise_cli.methods.registry import METHODS
 
-RESULTS = Path(__file__).resolve().parents[2] / "results" / "uci-fast"
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+FOLDERS = {"uci": "paper", "uci-fast": "fast"}
 
 
 @pytest.mark.parametrize(
@@ -78,24 +80,28 @@ def test_a_method_and_its_settings_are_part_of_the_digest(another_method: str) -
     }
 
 
-FILED = {path.relative_to(RESULTS).with_suffix("").as_posix(): path for path in RESULTS.rglob("split-*.json")}
+# Folder of a preset, protocol, kernel, set, likelihood or method, split.
+FILED = [path for folder in FOLDERS for path in sorted((RESULTS / folder).rglob("split-*.json"))]
 
 
 def test_every_filed_cell_looks_up_as_before() -> None:
-    """By its stored configuration, and by what its coordinates are composed to today."""
-    assert len(FILED) >= 66
-    records = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in FILED.items()}
-    assert {name: digest_of(from_dict(record["config"])) for name, record in records.items()} == {
-        name: record["digest"] for name, record in records.items()
-    }
-    grids = [
-        Grid("fast", protocol, "rbf", UCI_NAMES, paper_likelihoods(), (0,), all_likelihoods=True)
-        for protocol in ("paper", "clean")
-    ]
-    asked = {cell.name: cell for grid in grids for cell in grid.cells() if cell.name in FILED}
-    assert asked.keys() == {name for name in FILED if name.endswith("split-00") and "/rbf/" in name}
-    assert {Ledger(RESULTS).look_up(cell).state for cell in asked.values()} == {State.DONE}
-    assert {name: cell.digest for name, cell in asked.items()} == {name: records[name]["digest"] for name in asked}
+    """By what its coordinates are composed to today; and one of each kind by its stored configuration, too."""
+    assert len(FILED) >= 138
+    kinds: dict[tuple[str, ...], dict[str, Path]] = {}
+    for path in FILED:
+        folder, protocol, kernel, *_ = path.relative_to(RESULTS).parts
+        name = path.relative_to(RESULTS / folder).with_suffix("").as_posix()
+        kinds.setdefault((folder, protocol, kernel), {})[name] = path
+    for (folder, protocol, kernel), paths in kinds.items():
+        everything = (UCI_NAMES, tuple(LIKELIHOODS), tuple(range(10)))
+        grid = Grid(FOLDERS[folder], protocol, kernel, *everything, all_likelihoods=True, methods=tuple(METHODS))
+        asked = {cell.name: cell for cell in grid.cells() if cell.name in paths}
+        assert asked.keys() == paths.keys()
+        ledger = Ledger(RESULTS / folder)
+        assert {ledger.look_up(cell).state for cell in asked.values()} == {State.DONE}
+        for path in {path.parent.name: path for path in paths.values()}.values():
+            record = json.loads(path.read_text(encoding="utf-8"))
+            assert digest_of(from_dict(record["config"])) == record["digest"]
 
 
 def test_differences_name_the_changed_settings() -> None:
