@@ -5,6 +5,7 @@
 #   scripts/precision.sh                         everything (hours); a second call goes on where the first stopped
 #   SETS=thyroid,page-blocks scripts/precision.sh
 #   SETS= scripts/precision.sh                   the made tables alone
+#   LIKELIHOODS=softmax scripts/precision.sh     one likelihood; without it, all on the made tables and softmax on the sets
 #
 # Preset fast, split 0, protocol clean. Results and made tables are kept in runs/precision.
 set -euo pipefail
@@ -30,7 +31,7 @@ for _ in range(20000):
     print(",".join([f"{v:.6f}" for v in x] + [f"c{y}"]))
 PYTHON
     gpcnoise sweep --results "$kept/made-$d" --data "$made" --target y \
-        likelihood=step,probit,logit,softmax runtime.precision=mixed,float64
+        "likelihood=${LIKELIHOODS:-step,probit,logit,softmax}" runtime.precision=mixed,float64
 done
 [ -z "$sets" ] || gpcnoise sweep --results "$kept/uci" --protocol clean \
     dataset="$sets" "likelihood=${LIKELIHOODS:-softmax}" runtime.precision=mixed,float64
