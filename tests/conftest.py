@@ -46,6 +46,7 @@ def own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "data-folder"
     monkeypatch.setenv("GPCNOISE_DATA_DIR", str(folder))
     monkeypatch.delenv("GPCNOISE_DEBUG", raising=False)
+    monkeypatch.delenv("GPCNOISE_STORE_DIR", raising=False)
     return folder
 
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gpcnoise_cli.data.encoder import TableEncoder
     from gpcnoise_cli.data.load import load_split
-    from gpcnoise_cli.data.split import Scaler, Split
+    from gpcnoise_cli.data.scaling import Scaler
+    from gpcnoise_cli.data.split import Split
 
 __all__ = ["Scaler", "Split", "TableEncoder", "load_split"]
 
-_HOME = {"Scaler": "split", "Split": "split", "TableEncoder": "encoder", "load_split": "load"}
+_HOME = {"Scaler": "scaling", "Split": "split", "TableEncoder": "encoder", "load_split": "load"}
 
 
 def __getattr__(name: str) -> Any:

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from gpcnoise_cli.data.airline_csv import COLUMNS, read_year
 from gpcnoise_cli.data.folder import absent, data_dir
 from gpcnoise_cli.data.registry import DatasetSpec
-from gpcnoise_cli.data.split import Scaler, Split, check_request, shuffled_rows
+from gpcnoise_cli.data.scaling import Scaler
+from gpcnoise_cli.data.split import Split, check_request, shuffled_rows
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_arrays
 

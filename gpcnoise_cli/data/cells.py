@@ -6,6 +6,7 @@ be asked for as what the model needs.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,16 @@ class Cells:
         if self.numbers is not None:
             return [level_text(value) for value in self.numbers.tolist()]
         return [] if self.times is None else np.datetime_as_string(self.times, unit="auto").tolist()
+
+    def counted(self) -> Counter[str]:
+        """How often each text stands there, in the order in which they come."""
+        if self.numbers is None:
+            return Counter(self.as_texts())
+        values, first, counts = np.unique(self.numbers, return_index=True, return_counts=True)
+        order, found = np.argsort(first), Counter[str]()
+        for value, count in zip(values[order].tolist(), counts[order].tolist(), strict=True):
+            found[level_text(value)] += count
+        return found
 
     def as_numbers(self, decimal: str = ".") -> NDArray[np.float64]:
         """NaN where a present cell is no number."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from shlex import quote
 from typing import Any
 
@@ -56,6 +56,16 @@ class Finding:
     identifier: bool = False  # whether it looks like one, though it is used
     notes: tuple[str, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain lists, numbers and text, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Finding:
+        """What `to_dict` gave."""
+        column = values["column"] and Column.from_dict(values["column"])
+        return cls(**{**values, "column": column, "notes": tuple(values["notes"])})
+
     @property
     def used(self) -> str:
         """What becomes of it, for people."""
@@ -88,7 +98,7 @@ class ColumnObserver:
         if self.role in ("ignore", "keep") or cells.missing.all():
             return
         self.categorical = self.categorical or cells.categorical
-        self._count(cells.as_texts())
+        self._count(cells)
         if self.role != "category" and not self.hopeless and cells.times is None:
             self._observe_numbers(cells, rows)
         if self.dates is not None and self.role in (None, "date"):
@@ -99,8 +109,10 @@ class ColumnObserver:
             elif not self.dates.typed:
                 self.dates = None
 
-    def _count(self, texts: list[str]) -> None:
-        new = Counter(texts)
+    def _count(self, cells: Cells) -> None:
+        if cells.numbers is not None and self.more_texts and self.role != "category" and not self.categorical:
+            return  # the file says that they are numbers, and too many for levels
+        new = cells.counted()
         if not self.more_texts:
             self.counts.update(new)
             self.more_texts = len(self.counts) > MOST_TEXTS

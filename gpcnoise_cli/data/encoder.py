@@ -49,6 +49,11 @@ class Column:
     parts: tuple[str, ...] = ()  # date: those that vary
     start: float = 0.0  # date: the first day
 
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Column:
+        """What `asdict` gave, in this version or an earlier one."""
+        return cls(**{**values, "levels": tuple(values["levels"]), "parts": tuple(values.get("parts", ()))})
+
     @property
     def features(self) -> tuple[str, ...]:
         """The names of what it becomes."""
@@ -192,10 +197,7 @@ class TableEncoder:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TableEncoder:
         """What `to_dict` gave, in this version or an earlier one."""
-        columns = tuple(
-            Column(**{**stored, "levels": tuple(stored["levels"]), "parts": tuple(stored.get("parts", ()))})
-            for stored in values["columns"]
-        )
+        columns = tuple(Column.from_dict(stored) for stored in values["columns"])
         extra = {key: tuple(values[key]) for key in ("markers", "kept") if key in values}
         return cls(columns, values["target"], tuple(values["class_names"]), **extra)
 

@@ -12,8 +12,9 @@ from gpcnoise_cli.data.delgado import read_archive_set
 from gpcnoise_cli.data.folder import absent, data_dir, is_present
 from gpcnoise_cli.data.generators import generate
 from gpcnoise_cli.data.nycflights import load_nycflights
-from gpcnoise_cli.data.registry import SOURCES, DatasetSpec, get_spec
+from gpcnoise_cli.data.registry import SOURCES, STORAGES, DatasetSpec, get_spec
 from gpcnoise_cli.data.split import Split, Table, check_request, hold_out, make_split
+from gpcnoise_cli.data.storage import storage_of, stored_split, stored_table
 from gpcnoise_cli.data.table import read_own_file
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, unknown_choice
@@ -31,13 +32,15 @@ def load_split(
     test_fraction: float = 0.1,
     holdout: float = 0.0,
     categories: str = "level",
+    storage: str = "memory",
 ) -> Split:
     """Load split number `split` of the set `name`, scaled and shuffled by `protocol`.
 
     `source` forces where a set is read from; `auto` takes the archive's file and, for the four synthetic sets,
     generates rows where it is absent. `path`, `target`, `treatment` and `categories` (see the configuration) belong to
     the set `file`, your own table. With `holdout` that part of the training rows stands in place of the test rows,
-    which are then not looked at.
+    which are then not looked at. `storage` says whether the training rows are held in memory or on disk; `auto` puts
+    tables of one's own that are too large for the memory on disk.
     """
     spec = get_spec(name)
     check_request(protocol, split, test_fraction)
@@ -45,15 +48,57 @@ def load_split(
         raise unknown_choice("source", source, SOURCES)
     if spec.kind != "file" and (path is not None or target is not None):
         raise UsageError(f"a file and a target column belong to dataset 'file', not to {name!r}.")
+    if storage not in STORAGES:
+        raise unknown_choice("storage", storage, STORAGES)
     _check_source(spec, source)
+    if spec.kind == "file":
+        path, target = _named(path, target)
+        treatment = treatment or Treatment()
+        if storage_of(path, storage, "--weights" if treatment.weights is not None else None) == "disk":
+            found = stored_table(
+                path,
+                target,
+                treatment,
+                protocol=protocol,
+                split=split,
+                test_fraction=test_fraction,
+                categories=categories,
+            )
+            _check_classes_in_training(found)
+            return hold_out(found, holdout)
+    loaded = _load(spec, protocol, split, source, path, target, treatment, test_fraction, categories)
+    loaded = hold_out(loaded, holdout)
+    return stored_split(loaded) if storage == "disk" else loaded
+
+
+def _load(
+    spec: DatasetSpec,
+    protocol: str,
+    split: int,
+    source: str,
+    path: str | None,
+    target: str | None,
+    treatment: Treatment | None,
+    test_fraction: float,
+    categories: str,
+) -> Split:
+    """All of it in memory."""
     if spec.kind == "airline":
         load = load_airline if spec.name == "airline" else load_nycflights
-        return hold_out(load(spec, protocol=protocol, split=split), holdout)
+        return load(spec, protocol=protocol, split=split)
     table = _read(spec, protocol, source, path, target, treatment)
-    result = make_split(name, table, protocol=protocol, split=split, test_fraction=test_fraction, categories=categories)
+    result = make_split(
+        spec.name, table, protocol=protocol, split=split, test_fraction=test_fraction, categories=categories
+    )
     if spec.kind == "file":
         _check_classes_in_training(result)
-    return hold_out(result, holdout)
+    return result
+
+
+def _named(path: str | None, target: str | None) -> tuple[str, str]:
+    if path is None or target is None:
+        raise UsageError("dataset 'file' needs a file and the name of its target column (--data FILE --target COL).")
+    return path, target
 
 
 def _check_source(spec: DatasetSpec, source: str) -> None:
@@ -70,11 +115,7 @@ def _read(
     spec: DatasetSpec, protocol: str, source: str, path: str | None, target: str | None, treatment: Treatment | None
 ) -> Table:
     if spec.kind == "file":
-        if path is None or target is None:
-            raise UsageError(
-                "dataset 'file' needs a file and the name of its target column (--data FILE --target COL)."
-            )
-        return read_own_file(path, target, treatment)
+        return read_own_file(*_named(path, target), treatment)
     if spec.name == "banana":
         return read_banana(spec)
     row_number = protocol == "paper" and spec.kind == "uci"
@@ -94,7 +135,7 @@ def read_banana(spec: DatasetSpec) -> Table:
 
 
 def _check_classes_in_training(result: Split) -> None:
-    absent = np.setdiff1d(np.arange(result.num_classes), result.y_train)
+    absent = np.flatnonzero(result.class_counts() == 0)
     if len(absent):
         raise GpcnoiseError(
             f"split {result.split} has no training row of class {result.class_names[absent[0]]!r}; "

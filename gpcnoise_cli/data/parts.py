@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.data.split import Scaler, Split, moments
+from gpcnoise_cli.data.scaling import Scaler, moments
+from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.errors import UsageError
 
 Rows = NDArray[np.int64]

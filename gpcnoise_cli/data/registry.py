@@ -13,6 +13,7 @@ from gpcnoise_cli.errors import unknown_choice
 
 ARCHIVE_URL = "http://persoal.citius.usc.es/manuel.fernandez.delgado/papers/jmlr/data.tar.gz"
 PROTOCOLS = ("clean", "paper")
+STORAGES = ("auto", "memory", "disk")
 SOURCES = ("auto", "archive", "generated", "bayesian_benchmarks")
 # Of one's own table: what a column may be said to be, and what becomes of missing values.
 TREATMENTS = ("number", "category", "date", "ignore")

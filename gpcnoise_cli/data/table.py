@@ -24,6 +24,7 @@ from gpcnoise_cli.data.encoder import TableEncoder, Tally
 from gpcnoise_cli.data.labels import named_classes, present_labels
 from gpcnoise_cli.data.split import ClassName, Table
 from gpcnoise_cli.data.table_file import BLOCK_ROWS, TableFile, open_table
+from gpcnoise_cli.data.table_parts import TableParts
 from gpcnoise_cli.data.treatment import KEEP, Treatment, unknown_column
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, nearest
 
@@ -113,10 +114,10 @@ def fit_encoder(frame: pd.DataFrame, target: str, treatment: Treatment | None = 
     return fitter.finish().encoder
 
 
-def fitter_of(file: TableFile, target: str, treatment: Treatment) -> TableFitter:
+def fitter_of(file: TableFile | TableParts, target: str, treatment: Treatment) -> TableFitter:
     """The first pass: every block of the file observed."""
     fitter = TableFitter(target, treatment, typed=file.typed)
-    for frame in file.blocks():
+    for frame in file.blocks(BLOCK_ROWS):
         fitter.observe(frame)
     return fitter
 
@@ -138,7 +139,7 @@ def read_own_file(path: str | Path, target: str, treatment: Treatment | None = N
             if weights is not None and treatment.weights is not None:
                 weights[block] = _weights_in(frame, treatment.weights, rows)
             place = block.stop
-        notes = (*file.notes(), *fitted.notes, *_leaks(fitted, X, y))
+        notes = (*file.notes(), *fitted.notes, *leaks(fitted, X, y))
     return Table(
         X, y, encoder.class_names, encoder.feature_names, source="file", encoder=encoder,
         findings=fitted.findings, notes=notes, rows=numbers, weights=weights,
@@ -168,7 +169,7 @@ def _weights_in(frame: pd.DataFrame, column: str, rows: NDArray[np.int64]) -> ND
     return found
 
 
-def _leaks(fitted: FittedTable, X: NDArray[np.float64], y: NDArray[np.int64]) -> Iterator[str]:
+def leaks(fitted: FittedTable, X: NDArray[np.float64], y: NDArray[np.int64]) -> Iterator[str]:
     """A warning for each column that looks like a row number, is used all the same, and tells the class."""
     features = fitted.encoder.feature_names
     for finding in fitted.findings:
@@ -215,23 +216,29 @@ def read_labelled(
     path: str | Path, encoder: TableEncoder, treatment: Treatment | None = None, tally: Tally | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Features and class numbers of a new file that has the target column too; rows without a class are left out."""
-    treatment, features, labels = treatment or Treatment(), [], []
+    blocks = [*read_labelled_blocks(path, encoder, treatment, tally)]
+    return np.vstack([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
+
+
+def read_labelled_blocks(
+    path: str | Path, encoder: TableEncoder, treatment: Treatment | None = None, tally: Tally | None = None
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+    """The same block by block."""
+    treatment, found = treatment or Treatment(), 0
     with open_table(path, treatment.sep, treatment.encoding) as file, file.naming():
         for frame, classes, rows in labelled_blocks(file, encoder, tally):
-            features.append(encoder.encode(frame, rows=rows, tally=tally))
-            labels.append(classes)
-        y = np.concatenate(labels)
-        if not len(y):
+            yield encoder.encode(frame, rows=rows, tally=tally), classes
+            found += len(classes)
+        if not found:
             raise GpcnoiseError(f"no row has a class in column {encoder.target!r}; labelled rows are needed.")
-    return np.vstack(features), y
 
 
 def labelled_blocks(
-    file: TableFile, encoder: TableEncoder, tally: Tally | None = None
+    file: TableFile | TableParts, encoder: TableEncoder, tally: Tally | None = None
 ) -> Iterator[tuple[pd.DataFrame, NDArray[np.int64], NDArray[np.int64]]]:
     """The rows that have a class, the numbers of their classes, and their numbers in the table."""
     place = 0
-    for frame in file.blocks():
+    for frame in file.blocks(BLOCK_ROWS):
         if encoder.target not in frame.columns:
             raise GpcnoiseError(f"missing target column {encoder.target!r}; it holds the true classes.")
         rows = place + np.arange(len(frame))

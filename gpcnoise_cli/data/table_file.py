@@ -15,12 +15,13 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gpcnoise_cli.data.cell import CellError
+from gpcnoise_cli.data.table_parts import TableParts, is_several, parts_of
 from gpcnoise_cli.data.text_table import TextTable
 from gpcnoise_cli.data.typed_table import excel_blocks, feather_blocks, json_blocks, parquet_blocks
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
@@ -66,19 +67,24 @@ class TableFile:
     def blocks(self, rows: int = BLOCK_ROWS) -> Iterator[pd.DataFrame]:
         """The rows in order, at most `rows` at a time; an error if there is none."""
         found = False
+        for frame in self.frames(rows):
+            found = True
+            yield frame
+        if not found:
+            raise GpcnoiseError("the file has a header but no rows.")
+
+    def frames(self, rows: int) -> Iterator[pd.DataFrame]:
+        """The same, of which there may be none."""
         try:
             for frame in self._frames(rows):
                 frame.columns = [str(name) for name in frame.columns]
                 _check_header(list(frame.columns))
                 if len(frame):
-                    found = True
                     yield frame.reset_index(drop=True)
         except _BROKEN as error:
             raise GpcnoiseError(f"it cannot be unpacked ({error}); the file is cut short or damaged.") from error
         except OSError as error:
             raise GpcnoiseError(f"cannot be read ({error.strerror or error}).") from error
-        if not found:
-            raise GpcnoiseError("the file has a header but no rows.")
 
     def _frames(self, rows: int) -> Iterator[pd.DataFrame]:
         if self.text is not None:
@@ -103,7 +109,7 @@ class TableFile:
 
 
 def check_file(path: str | Path) -> None:
-    """Refuse what is no file, before any work is done."""
+    """Refuse what is no file, nor a folder or pattern of files, before any work is done."""
     path = Path(path)
     if str(path) == STDIN:
         if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
@@ -113,20 +119,31 @@ def check_file(path: str | Path) -> None:
         raise UsageError(
             f"{str(path)!r} is a link whose target is not here; get the data first (`dvc pull`, `git annex get`)."
         )
+    if is_several(path):
+        for part in parts_of(path):
+            check_file(part)
+        return
     if not path.exists():
         raise UsageError(f"there is no file {str(path)!r}.")
-    if path.is_dir():
-        raise UsageError(f"{str(path)!r} is a folder, not a table.")
     if path.is_file() and path.stat().st_size == 0:
         raise GpcnoiseError(f"{path.name}: the file is empty.")
 
 
 @contextmanager
-def open_table(path: str | Path, separator: str | None = None, encoding: str | None = None) -> Iterator[TableFile]:
-    """The table in `path`; what is not given of separator and encoding is found."""
+def open_table(
+    path: str | Path, separator: str | None = None, encoding: str | None = None
+) -> Iterator[TableFile | TableParts]:
+    """The table in `path`, a file, a folder or a pattern; what is not given of separator and encoding is found."""
     check_file(path)
-    name = "standard input" if str(path) == STDIN else Path(path).name
-    with _regular(Path(path), name) as regular:
+    with ExitStack() as stack:
+        files = [stack.enter_context(_opened(part, separator, encoding)) for part in parts_of(path)]
+        yield TableParts(Path(path).name, files) if is_several(path) else files[0]
+
+
+@contextmanager
+def _opened(path: Path, separator: str | None, encoding: str | None) -> Iterator[TableFile]:
+    name = "standard input" if str(path) == STDIN else path.name
+    with _regular(path, name) as regular:
         try:
             file = _recognised(name, regular, separator, encoding)
         except UsageError:

@@ -21,7 +21,10 @@ def parquet_blocks(path: Path, rows: int) -> Iterator[pd.DataFrame]:
     import pyarrow.parquet as pq
 
     try:
-        yield from (batch.to_pandas(integer_object_nulls=True) for batch in pq.ParquetFile(path).iter_batches(rows))
+        # Read as it is used: buffering ahead would hold whole row groups, which may be as large as the file.
+        with pq.ParquetFile(path, pre_buffer=False, buffer_size=1 << 18) as file:
+            for batch in file.iter_batches(rows):
+                yield batch.to_pandas(integer_object_nulls=True)
     except (pa.ArrowException, ValueError) as error:
         raise GpcnoiseError(f"not a readable Parquet file ({_first_line(error)}).") from error
 

@@ -15,7 +15,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.data.split import Scaler, fit_clean_scaler
+from gpcnoise_cli.data.scaling import Scaler, fit_clean_scaler
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.estimator.fitting import fit_model
 from gpcnoise_cli.estimator.settings import (

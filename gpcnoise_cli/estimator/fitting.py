@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.data.split import Scaler, Split
+from gpcnoise_cli.data.scaling import Scaler
+from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.runtime import prepare
 
 if TYPE_CHECKING:

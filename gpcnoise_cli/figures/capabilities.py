@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.schema import TrainConfig
-from gpcnoise_cli.data.split import Scaler, Split
+from gpcnoise_cli.data.scaling import Scaler
+from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.figures.experiment import Experiment, Row, Settings
 from gpcnoise_cli.figures.style import BLACK, BLUE, GREY, new_figure
 from gpcnoise_cli.likelihoods.registry import (

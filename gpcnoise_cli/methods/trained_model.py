@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from gpcnoise_cli.config.compose import from_dict
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.encoder import Column, TableEncoder
-from gpcnoise_cli.data.split import ClassName, Scaler, Split
+from gpcnoise_cli.data.scaling import Scaler
+from gpcnoise_cli.data.split import ClassName, Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.files import write_atomically, write_text
 from gpcnoise_cli.methods.base import Arrays, Classifier

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from gpcnoise_cli.data import load_split
-from gpcnoise_cli.data.split import Scaler, fit_clean_scaler, fit_paper_scaler, make_split, shuffled_rows
+from gpcnoise_cli.data.scaling import Scaler, fit_clean_scaler, fit_paper_scaler
+from gpcnoise_cli.data.split import make_split, shuffled_rows
 from gpcnoise_cli.data.table import read_own_file
 from gpcnoise_cli.errors import GpcnoiseError, UsageError
 

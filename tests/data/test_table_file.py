@@ -156,7 +156,7 @@ def test_broken_files_get_one_sentence(name, content, message, tmp_path):
 def test_what_is_no_file(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match="there is no file"):
         check_file(tmp_path / "none.csv")
-    with pytest.raises(UsageError, match="is a folder"):
+    with pytest.raises(UsageError, match="holds no table"):
         check_file(tmp_path)
     (tmp_path / "link.csv").symlink_to(tmp_path / "gone")
     with pytest.raises(UsageError, match=r"a link whose target is not here; .*dvc pull"):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from gpcnoise_cli.data.split import Table, fit_clean_scaler, make_split
+from gpcnoise_cli.data.scaling import fit_clean_scaler
+from gpcnoise_cli.data.split import Table, make_split
 from gpcnoise_cli.data.weights import balanced, read_class_weights, spelled_out, weighted
 from gpcnoise_cli.errors import UsageError
 

@@ -15,7 +15,7 @@ import tensorflow as tf
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.encoder import TableEncoder
-from gpcnoise_cli.data.split import Scaler
+from gpcnoise_cli.data.scaling import Scaler
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 from gpcnoise_cli.methods.trained_model import TrainedModel
 
