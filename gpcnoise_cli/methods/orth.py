@@ -28,8 +28,9 @@ class ORTH(SVGP):
         return super().start(with_its_likelihood(config, split.num_classes), split, earlier)
 
     def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
-        gamma, layout = num_gamma(config, split.n_train), Layout.of(split)
-        return build_model(config, split.X_train, split.num_classes, gamma, split.weights, layout)
+        (X, _), gamma = split.first_rows(), num_gamma(config, split.n_train)
+        layout, n = Layout.of(split), split.n_train
+        return build_model(config, X, split.num_classes, gamma, split.weights, layout, num_data=n)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         return super().restore(with_its_likelihood(config, num_classes), arrays, d, num_classes, num_data)

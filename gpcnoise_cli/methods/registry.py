@@ -35,6 +35,8 @@ class MethodSpec:
     """What its likelihood is, where it has one of its own and that of the configuration does not count."""
     weights: bool = False
     """Whether its rows may have weights."""
+    from_disk: bool = False
+    """Whether it can be trained on rows that are read from disk, block by block."""
 
     def fits(self, num_classes: int) -> bool:
         return self.binary if num_classes == 2 else self.multiclass
@@ -53,6 +55,7 @@ METHODS: dict[str, MethodSpec] = {
             "the paper's sparse variational GP, with a choice of likelihood",
             f"{__package__}.svgp",
             weights=True,
+            from_disk=True,
         ),
         MethodSpec(
             "ep",
@@ -67,6 +70,7 @@ METHODS: dict[str, MethodSpec] = {
             "the SVGP on orthogonally decoupled bases (Salimbeni et al., 2018)",
             f"{__package__}.orth",
             likelihood="the probit for two classes, the step for more",
+            from_disk=True,
         ),
         MethodSpec("selu", "Selu", "a self-normalising network (Klambauer et al., 2017)", f"{__package__}.selu"),
     )

@@ -111,13 +111,15 @@ class SVGP:
             check_shares(config, split)
             if earlier is None:
                 model = self.build(config, split)
-                model.likelihood.prepare(np.bincount(split.y_train, split.weights, minlength=split.num_classes))
+                model.likelihood.prepare(split.class_totals())
             else:
                 model = _filled(config, earlier, split.d, split.num_classes, split.n_train, Layout.of(split))
         return SVGPFit(config, model, split)
 
     def build(self, config: TrainConfig, split: Split) -> FusedSVGP:
-        return build_model(config, split.X_train, split.num_classes, weights=split.weights, layout=Layout.of(split))
+        X, _ = split.first_rows()
+        layout = Layout.of(split)
+        return build_model(config, X, split.num_classes, weights=split.weights, layout=layout, num_data=split.n_train)
 
     def restore(self, config: TrainConfig, arrays: Arrays, d: int, num_classes: int, num_data: int) -> SVGPClassifier:
         model = _filled(config, arrays, d, num_classes, num_data)

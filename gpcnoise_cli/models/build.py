@@ -41,17 +41,19 @@ def build_model(
     num_gamma: int = 0,
     weights: NDArray[np.floating] | None = None,
     layout: Layout | None = None,
+    *,
+    num_data: int | None = None,
 ) -> FusedSVGP:
     """The model `config` asks for, started from the scaled training inputs `X`, which may have weights.
 
-    With γ points it is on two bases.
+    With γ points it is on two bases. `num_data` is how many training rows there are, where X holds some of them.
     """
     Z = start_inducing_points(X, config.inducing, config.seed, config.inducing_start, weights)
-    layout = layout or Layout()
+    layout, num_data = layout or Layout(), num_data or len(X)
     start = config.kernel.lengthscale_start
     lengthscale = config.kernel.lengthscale or start_lengthscale(start, X, config.seed, weights, layout.units)
     gamma = start_further_points(X, Z, num_gamma, config.seed) if num_gamma else None
-    return assemble(config, Z, num_classes, num_data=len(X), lengthscale=lengthscale, gamma=gamma, layout=layout)
+    return assemble(config, Z, num_classes, num_data=num_data, lengthscale=lengthscale, gamma=gamma, layout=layout)
 
 
 def assemble(

@@ -71,7 +71,10 @@ def check_shares(config: TrainConfig, split: Split) -> None:
     if several():
         asked = {key: value for key, value in settings_of(config).items() if key != "dataset.path"}
         settings = zlib.crc32(json.dumps(asked, sort_keys=True).encode())
-        data = zlib.crc32(split.y_train.tobytes(), zlib.crc32(np.ascontiguousarray(split.X_train).data))
+        if split.store is not None:
+            data = zlib.crc32(split.store.key.encode())  # which is a digest of its content
+        else:
+            data = zlib.crc32(split.y_train.tobytes(), zlib.crc32(np.ascontiguousarray(split.X_train).data))
         for what, mine in (("settings", settings), ("training rows", data)):
             if any_host(of_chief(mine)[0] != mine):
                 raise UsageError(f"the {what} are not the same on all hosts; give each the same command and data.")

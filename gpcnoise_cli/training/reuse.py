@@ -18,6 +18,7 @@ from gpcnoise_cli.data.split import Split
 from gpcnoise_cli.models.kernels import kernel_state
 from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training.assessment import Assessor
+from gpcnoise_cli.training.loop import TrainingLoop
 from gpcnoise_cli.training.progress import Progress
 from gpcnoise_cli.training.trainer import Trainer
 
@@ -29,7 +30,7 @@ _kept: OrderedDict[str, Trainer] = OrderedDict()
 
 def is_reusable(split: Split) -> bool:
     alone = tf.distribute.get_strategy().num_replicas_in_sync == 1
-    return alone and split.n_test == 0 and split.X_train.size <= LARGEST_KEPT
+    return alone and split.store is None and split.n_test == 0 and split.X_train.size <= LARGEST_KEPT
 
 
 def take_trainer(config: TrainConfig, model: FusedSVGP, split: Split, progress: Progress) -> Trainer:
@@ -42,10 +43,10 @@ def take_trainer(config: TrainConfig, model: FusedSVGP, split: Split, progress: 
         _start_like(kept, fresh)
         return kept
     # A compiled loop reads a variable anew each time; a constant would stay what it was.
-    fresh.loop.X = tf.Variable(fresh.loop.X, trainable=False)
-    fresh.loop.Y = tf.Variable(fresh.loop.Y, trainable=False)
-    if fresh.loop.weights is not None:
-        fresh.loop.weights = tf.Variable(fresh.loop.weights, trainable=False)
+    loop = _in_memory(fresh)
+    loop.X, loop.Y = tf.Variable(loop.X, trainable=False), tf.Variable(loop.Y, trainable=False)
+    if loop.weights is not None:
+        loop.weights = tf.Variable(loop.weights, trainable=False)
     return fresh
 
 
@@ -61,15 +62,21 @@ def _start_like(kept: Trainer, fresh: Trainer) -> None:
     """Everything that changes during a run as it is in `fresh`, and its data."""
     for ours, theirs in zip(kept.variables, fresh.variables, strict=True):
         ours.assign(theirs)
-    kept.loop.X.assign(fresh.loop.X)
-    kept.loop.Y.assign(fresh.loop.Y)
-    if kept.loop.weights is not None:
-        kept.loop.weights.assign(fresh.loop.weights)
+    ours, theirs = _in_memory(kept), _in_memory(fresh)
+    ours.X.assign(theirs.X)
+    ours.Y.assign(theirs.Y)
+    if ours.weights is not None:
+        ours.weights.assign(theirs.weights)
     kept.config, kept.split, kept.progress = fresh.config, fresh.split, fresh.progress
     kept.progress.state = lambda: kernel_state(kept.model.kernel)
     kept.history, kept.best, kept.start = fresh.history, [], fresh.start
     kept.assessor = Assessor(kept.model, kept.split.X_train, kept.split.y_train, kept.config.seed, kept.split.weights)
     kept.timed_steps, kept.timed_seconds, kept.steps_per_call = 0, 0.0, 1
+
+
+def _in_memory(trainer: Trainer) -> TrainingLoop:
+    assert isinstance(trainer.loop, TrainingLoop)
+    return trainer.loop
 
 
 def _shape(config: TrainConfig, split: Split) -> str:

@@ -28,13 +28,15 @@ from gpcnoise_cli.models.svgp import FusedSVGP
 from gpcnoise_cli.training import hosts
 from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
+from gpcnoise_cli.training.disk_loop import DiskLoop
 from gpcnoise_cli.training.events import CurvePoint
 from gpcnoise_cli.training.history import History
-from gpcnoise_cli.training.loop import TrainingLoop
+from gpcnoise_cli.training.loop import Loop, TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.schedule import Schedule
 from gpcnoise_cli.training.stopping import LEAST_TO_START_AGAIN, WINDOW, gained_enough, is_lost, learned_nothing
+from gpcnoise_cli.training.windows import Windows
 
 # How long one call of the compiled loop may take: the progress bar and Ctrl-C wait for it.
 SECONDS_PER_CALL = 0.5
@@ -59,7 +61,7 @@ class Trainer:
         self.optimizer = self._new_optimizer()
         self.loop = self._new_loop()
         self.predictor = Predictor(model, config.runtime.chunk_rows)
-        self.assessor = Assessor(model, split.X_train, split.y_train, config.seed, split.weights)
+        self.assessor = Assessor(model, *split.first_rows(), config.seed, split.weights)
         self.history = History(precision=config.runtime.precision)
         self.best: list[np.ndarray] = []  # the state of the highest assessed bound
         kernel = config.kernel
@@ -75,10 +77,13 @@ class Trainer:
 
     def _shares(self) -> np.ndarray:
         """Of the classes in the training rows."""
-        return np.bincount(self.split.y_train, self.split.weights) / self.split.total_weight
+        return self.split.class_totals() / self.split.total_weight
 
-    def _new_loop(self) -> TrainingLoop:
+    def _new_loop(self) -> Loop:
         split, config = self.split, self.config
+        if split.store is not None:
+            windows = Windows(split.store, split.n_train, batch_size=config.batch_size, seed=config.seed)
+            return DiskLoop(self.optimizer, windows)
         return TrainingLoop(
             self.optimizer,
             split.X_train,
@@ -287,7 +292,7 @@ class Trainer:
 
     def _start_again(self) -> None:
         """From the first state, but with the paper's lengthscales."""
-        X, seed, weights = self.split.X_train, self.config.seed, self.split.weights
+        (X, _), seed, weights = self.split.first_rows(), self.config.seed, self.split.weights
         before, after = (start_lengthscale(start, X, seed, weights, self.split.units) for start in ("data", "paper"))
         self._restore(self.start)
         scale_lengthscales(self.model.kernel, after / before)
