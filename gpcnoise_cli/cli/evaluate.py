@@ -23,7 +23,8 @@ def evaluate(
         Path | None,
         typer.Option(
             "--data",
-            help="A table with the columns of training and the class (- is standard input). "
+            help="A table, or a folder or pattern of tables, with the columns of training and the class "
+            "(- is standard input). "
             "Default: the run's own test split.",
             metavar="FILE",
             show_default=False,

@@ -31,7 +31,7 @@ def predict(
         typer.Option(
             "--data",
             help="A table with the columns of training, found by name in any order; others are ignored. "
-            "CSV, TSV, JSON lines, Parquet, Feather, Excel; - is standard input.",
+            "CSV, TSV, JSON lines, Parquet, Feather, Excel; a folder or a quoted pattern of such; - is standard input.",
             metavar="FILE",
         ),
     ],
@@ -72,6 +72,7 @@ def predict(
     """
     from gpcnoise_cli.data.encoder import Tally
     from gpcnoise_cli.data.table_file import check_file
+    from gpcnoise_cli.data.table_parts import parts_of
     from gpcnoise_cli.data.treatment import Treatment
     from gpcnoise_cli.runs.prediction_file import check_target, csv_blocks, formula_like, write_predictions
     from gpcnoise_cli.runs.trained import load_trained, predict_file
@@ -84,8 +85,8 @@ def predict(
     check_file(data)
     if out != STDOUT:
         check_target(out, force=force)
-        if out.exists() and data.exists() and out.samefile(data):
-            raise UsageError(f"--out {out} is the file that --data reads; choose another name.")
+        if out.exists() and any(part.exists() and out.samefile(part) for part in parts_of(data)):
+            raise UsageError(f"--out {out} is a file that --data reads; choose another name.")
 
     with stop_on_signal() as stop_requested:
         trained = load_trained(run_dir)

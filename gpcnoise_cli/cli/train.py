@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from gpcnoise_cli.cli.columns import say_columns
-from gpcnoise_cli.cli.console import emit_json, print_table, say
+from gpcnoise_cli.cli.console import emit_json, print_table, say, stderr
 from gpcnoise_cli.cli.options import Json, with_train_options
 from gpcnoise_cli.cli.scores import model_title, score, score_cells
 from gpcnoise_cli.errors import UsageError, quoted
@@ -132,11 +132,18 @@ def _train(config: Any, search: Search | None = None, **how: Any) -> dict[str, A
     cluster = Cluster.from_environment()
     if cluster is not None:
         say(cluster.introduction)
+    data = None
+    if "folder" not in how:
+        from gpcnoise_cli.runs.train import with_storage
+
+        config = with_storage(config)
+    if config.dataset.storage == "disk":
+        data = _on_disk(config)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
         from gpcnoise_cli.runs.train import check_request, load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
 
-        data = load_data(config)  # before TensorFlow: what is wrong with the data is told at once
+        data = data or load_data(config)  # before TensorFlow: what is wrong with the data is told at once
         if not how.get("resume"):  # said at the start, and kept in columns.json
             say_columns(data.findings, data.notes)
         if "folder" not in how:
@@ -161,6 +168,18 @@ def _train(config: Any, search: Search | None = None, **how: Any) -> dict[str, A
             resume = f"continue with: gpcnoise train --resume {quoted(str(stop.run_dir))}"
             say(f"stopped at step {stop.step}; {resume if stop.run_dir else 'so does the chief'}")
             raise typer.Exit(130) from stop
+
+
+def _on_disk(config: Any) -> Any:
+    """The data, their training rows on disk; a signal breaks off a long pass at once, and nothing is left of it."""
+    from gpcnoise_cli.data.store import stores_dir
+    from gpcnoise_cli.runs.train import load_data
+
+    with stderr().status(f"reading the table; its training rows are kept in {stores_dir()}"):
+        data = load_data(config)
+    if data.store is not None:
+        say(f"training rows on disk: {data.store.folder}")
+    return data
 
 
 def _print_result(result: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpcnoise_cli.data.registry import DATASETS, MISSING_POLICIES, PROTOCOLS, SOURCES
+from gpcnoise_cli.data.registry import DATASETS, MISSING_POLICIES, PROTOCOLS, SOURCES, STORAGES
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.likelihoods.registry import DELTA_MODES, DELTA_PRIORS, OBJECTIVES
 
@@ -22,6 +22,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "objective": OBJECTIVES,
     "protocol": PROTOCOLS,
     "dataset.source": SOURCES,
+    "dataset.storage": STORAGES,
     "inducing_start": ("minibatch", "scipy"),
     "dataset.missing": MISSING_POLICIES,
     "dataset.categories": ("column", "level"),

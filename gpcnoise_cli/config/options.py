@@ -86,7 +86,8 @@ OPTIONS = (
     ),
     Option(
         "dataset.path", ("--data",), "FILE", _DATA,
-        "Your own table (CSV, TSV, JSON lines, Parquet, Feather, Excel; - is standard input); needs --target.",
+        "Your own table (CSV, TSV, JSON lines, Parquet, Feather, Excel; a folder or a quoted pattern of such files; "
+        "- is standard input); needs --target.",
     ),
     Option("dataset.target", ("--target",), "COLUMN", _DATA, "The column of --data that holds the class."),
     Option(

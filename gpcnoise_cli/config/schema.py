@@ -32,6 +32,7 @@ class DatasetConfig:
     test_fraction: float = 0.1  # 0: train on all rows, without a test
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
     calibration: float = 0.0  # keep this part of the training rows from training, to learn how far to trust the model
+    storage: str = "auto"  # of training rows: memory | disk, read block by block | auto: disk where a file is too large
     # Your own file, read otherwise than it would be:
     treat: list[str] = field(default_factory=list)  # COLUMN=number | category | date | ignore
     drop: list[str] = field(default_factory=list)  # columns that are no features

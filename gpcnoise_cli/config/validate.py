@@ -107,6 +107,7 @@ def validate(config: TrainConfig) -> None:
     if config.folds and (config.dataset.calibration or config.dataset.holdout):
         key = "calibration" if config.dataset.calibration else "holdout"
         raise UsageError(f"folds={config.folds} holds every training row out once; omit dataset.{key}.")
+    _check_storage(config)
     if config.out is not None and not config.out.strip():
         raise UsageError("out is empty; give the run folder a name, such as out=runs/first, or omit it.")
 
@@ -173,6 +174,29 @@ def _check_devices(config: TrainConfig) -> None:
         )
     if devices != "1" and config.method.name != SVGP:
         raise UsageError(f"method={config.method.name} trains on one device; leave out runtime.devices={devices}.")
+
+
+def _check_storage(config: TrainConfig) -> None:
+    option = needing_memory(config)
+    if config.dataset.storage == "disk" and option is not None:
+        raise UsageError(
+            f"{option} needs all training rows in memory, but dataset.storage=disk leaves them on disk; omit {option}, "
+            "or take dataset.storage=memory."
+        )
+
+
+def needing_memory(config: TrainConfig) -> str | None:
+    """The first option that needs all training rows in memory; None where nothing does."""
+    from gpcnoise_cli.methods.registry import METHODS
+
+    asked = {
+        f"--method {config.method.name}": not METHODS[config.method.name].from_disk,
+        "--weights": config.dataset.weights is not None,
+        "--class-weight": config.class_weight is not None,
+        "--calibration-rows": config.dataset.calibration > 0,
+        "--folds": config.folds > 0,
+    }
+    return next((option for option, is_asked in asked.items() if is_asked), None)
 
 
 def _check_file(config: TrainConfig) -> None:

@@ -118,7 +118,7 @@ def _importance(trained: TrainedModel, split: Split, X: NDArray[np.floating], y:
     groups: dict[str, list[int]] = {}
     for feature, column in enumerate(trained.encoder.feature_columns):
         groups.setdefault(column, []).append(feature)
-    relevance = ard_relevance(trained.hyperparameters, split.X_train, groups)
+    relevance = ard_relevance(trained.hyperparameters, split.first_rows()[0], groups)
     return permutation_importance(trained.predict_scaled, X, y, groups, relevance=relevance)
 
 

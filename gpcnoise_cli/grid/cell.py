@@ -61,6 +61,7 @@ ADDED_LATER = (
     "class_weight",
     "kernel.ard_by",
     "kernel.apart",
+    "dataset.storage",
     *(f"dataset.{key}" for key in TABLE_KEYS),
 )
 

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from gpcnoise_cli.config.schema import IN_MEMORY, SVGP, DatasetConfig, TrainConfig
+from gpcnoise_cli.config.validate import needing_memory
 from gpcnoise_cli.data import Split, load_split
 from gpcnoise_cli.data.description import described
 from gpcnoise_cli.data.parts import keep_back
+from gpcnoise_cli.data.storage import storage_of
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.data.weights import read_class_weights, weighted
 from gpcnoise_cli.devices import ENVIRONMENT, Cluster, devices_used, hosts_kept, join, leave
@@ -86,6 +88,7 @@ def load_data(config: TrainConfig) -> Split:
         test_fraction=source.test_fraction,
         holdout=source.holdout,
         categories=source.categories,
+        storage="disk" if source.storage == "disk" else "memory",
     )
     return parts_of(config, split)
 
@@ -96,6 +99,18 @@ def parts_of(config: TrainConfig, split: Split) -> Split:
     if config.class_weight is not None:
         of_classes = read_class_weights(config.class_weight, split.class_names, split.y_train, weights)
     return keep_back(weighted(replace(split, weights=None), weights, of_classes), config.dataset.calibration)
+
+
+def with_storage(config: TrainConfig) -> TrainConfig:
+    """The same, with `dataset.storage=auto` replaced by disk where a table is too large for this machine's memory.
+
+    It is settled once, before a run begins, and kept with it: a long table has other test rows on disk than in memory.
+    """
+    dataset = config.dataset
+    if dataset.storage != "auto" or dataset.name != "file":
+        return config
+    large = storage_of(str(dataset.path), needing_memory=needing_memory(config)) == "disk"
+    return replace(config, dataset=replace(dataset, storage="disk")) if large else config
 
 
 def check_request(config: TrainConfig, split: Split, *, limit_inducing: bool) -> None:
@@ -242,9 +257,7 @@ def describe(config: TrainConfig, split: Split) -> dict[str, Any]:
         "d": split.d,
         "classes": split.num_classes,
         "class_names": list(split.class_names),
-        "majority_acc": 100.0 * float(np.mean(split.y_test == np.bincount(split.y_train).argmax()))
-        if split.n_test
-        else None,
+        "majority_acc": 100.0 * float(np.mean(split.y_test == split.class_counts().argmax())) if split.n_test else None,
     }
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpcnoise_cli.config.schema import IN_MEMORY
 from gpcnoise_cli.data.encoder import Tally
 from gpcnoise_cli.data.split import Table, hold_out, make_split
-from gpcnoise_cli.data.table import read_feature_blocks, read_labelled, read_weights
+from gpcnoise_cli.data.table import read_feature_blocks, read_labelled, read_labelled_blocks, read_weights
 from gpcnoise_cli.data.treatment import Treatment
 from gpcnoise_cli.errors import GpcnoiseError, UsageError, quoted
 from gpcnoise_cli.evaluation.metrics import evaluate
@@ -89,12 +90,10 @@ def evaluate_trained(
     else:
         judge = Judge(trained, run_dir, asked)
         if split is not None:
-            rows, X, y = "test split", split.X_test, split.y_test
+            rows, y, judged = "test split", split.y_test, judge(split.X_test)
         else:
             assert data is not None
-            raw, y = read_labelled(data, trained.encoder, treatment, tally)
-            X = trained.scaler.transform(raw)
-        judged = judge(X)
+            judged, y = _judged_file(trained, judge, data, treatment, tally)
     return {
         "data": config.dataset.path if data is None else str(data),
         "rows": rows,
@@ -112,13 +111,25 @@ def evaluate_trained(
     }
 
 
+def _judged_file(
+    trained: TrainedModel, judge: Judge, data: Path, treatment: Treatment | None, tally: Tally | None
+) -> tuple[Judged, NDArray[np.int64]]:
+    """The predictions for a labelled file and its classes; no more of it is held than these."""
+    found = [
+        (judge(trained.scaler.transform(X)), y)
+        for X, y in read_labelled_blocks(data, trained.encoder, treatment, tally)
+        if len(y)
+    ]
+    return Judged.joined([one for one, _ in found]), np.concatenate([y for _, y in found])
+
+
 def own_split(trained: TrainedModel) -> Split:
     """The data of the run's own split; refused where they are not those it was trained on.
 
     The recorded scaling is a fingerprint of the training rows: without it test rows may be ones trained on.
     """
     dataset = trained.config.dataset
-    of_file = dataset.name == "file" and dataset.path not in (None, IN_MEMORY)
+    of_file = dataset.name == "file" and dataset.path not in (None, IN_MEMORY) and dataset.storage != "disk"
     split = _own_file(trained) if of_file else load_data(trained.config)
     same = split.class_names == trained.class_names and all(
         ours.shape == theirs.shape and np.allclose(ours, theirs, rtol=1e-9, atol=1e-12)

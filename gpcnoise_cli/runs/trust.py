@@ -8,7 +8,7 @@ the held-out rows would spoil the promise that the same rows make for the sets.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,6 +74,16 @@ class Judged:
     far: NDArray[np.bool_] | None = None
     decided: NDArray[np.int64] | None = None
     expected: NDArray[np.float64] | None = None
+
+    @classmethod
+    def joined(cls, parts: Sequence[Judged]) -> Judged:
+        """Rows that were judged block by block."""
+
+        def all_of(name: str) -> Any:
+            found = [getattr(part, name) for part in parts]
+            return None if found[0] is None else np.concatenate(found)
+
+        return cls(**{one.name: all_of(one.name) for one in fields(cls)})
 
 
 class Judge:
