@@ -28,9 +28,7 @@ def plan(
     store: Annotated[
         bool,
         typer.Option(
-            "--store",
-            help="Suppose that the rows stayed on disk, which training does not offer yet.",
-            rich_help_panel=_DATA,
+            "--store", help="The training rows stay on disk; so says dataset.storage=disk.", rich_help_panel=_DATA
         ),
     ] = False,
     cells: Annotated[int, typer.Option(help="Runs of this kind in all.", rich_help_panel=_GRID)] = 1,
@@ -75,6 +73,7 @@ def plan(
         raise UsageError(f"plan knows what method={SVGP} costs, not {config.method.name}; omit --method.")
     gpu = config.runtime.device == "gpu"
     n, d, num_classes = _sizes(config, rows, features, classes)
+    store = store or config.dataset.storage == "disk"
     job = Job(config, n, d, num_classes, _devices(config), cells, workers, store)
     host = _memory_here() if host_memory_gb is None else host_memory_gb
     memory = memory_gb if memory_gb is not None else A100_GB if gpu else host

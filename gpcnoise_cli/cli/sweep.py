@@ -56,6 +56,7 @@ def sweep(
     from gpcnoise_cli.grid.ledger import Ledger, State
     from gpcnoise_cli.grid.plan import Plan
     from gpcnoise_cli.grid.request import take_shard
+    from gpcnoise_cli.grid.runners.registry import check_rows_travel
     from gpcnoise_cli.grid.sweep import expand
     from gpcnoise_cli.runs.tracking import check_tracking
 
@@ -70,6 +71,7 @@ def sweep(
     plan = Plan.of([one.cell for one in swept], ledger)
     plan.refuse_other_settings(ledger.folder)
     to_do = plan.to_do(retry_failed)
+    check_rows_travel(request, to_do)
     _check_files(to_do)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     say(f"{len(plan.in_state(State.DONE))} of {len(plan.cells)} cells are done already, {len(to_do)} are to do.")

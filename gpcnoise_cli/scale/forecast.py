@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gpcnoise_cli.config.schema import TrainConfig
+from gpcnoise_cli.data.split import MOST_TEST_ROWS
+from gpcnoise_cli.data.store import BLOCK_BYTES, block_rows
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.cost import MEASUREMENTS, START_SECONDS
 from gpcnoise_cli.likelihoods.registry import num_latent_functions
@@ -25,6 +27,8 @@ TEST_PART = 0.1
 PROGRAM_BYTES = 0.84e9
 # Copies of a table in float64 besides the device's: five in all, by `gpcnoise bench memory` at 100000 and 400000 rows.
 TABLES = 4
+# Blocks of a store that a run holds besides the device's: being read, in order, and ready for the device.
+BLOCKS_READ = 4
 # Arrays of a step that are there at once: of C × m × B, and of C × m × m.
 BLOCKS, SQUARES = 4, 8
 
@@ -58,7 +62,7 @@ class Job:
     cells: int = 1
     workers: int = 1
     store: bool = False
-    """Whether the rows stay on disk and only blocks of them are in memory."""
+    """Whether the training rows stay on disk and only blocks of them are in memory."""
 
     def __post_init__(self) -> None:
         least = {"rows": 2, "features": 1, "classes": 2, "devices": 1, "cells": 1, "workers": 1}
@@ -78,7 +82,8 @@ class Job:
 
     @property
     def training_rows(self) -> int:
-        return round((1 - TEST_PART) * self.rows)
+        trained = round((1 - TEST_PART) * self.rows)
+        return max(trained, self.rows - MOST_TEST_ROWS) if self.store else trained
 
     @property
     def batch(self) -> int:
@@ -169,8 +174,8 @@ def forecast(job: Job, machine: Machine, cost: StepCost) -> Forecast:
     score = job.measurements * _scoring(job, machine, cost)
     cell = START_SECONDS + train + score
     device, rows = _device_bytes(job)
-    table = 0.0 if job.store else 8.0 * job.rows * job.features
-    host = PROGRAM_BYTES + TABLES * table + (device if machine.tflops is None else 0.0)
+    table = BLOCKS_READ * BLOCK_BYTES if job.store else TABLES * 8.0 * job.rows * job.features
+    host = PROGRAM_BYTES + table + (device if machine.tflops is None else 0.0)
     one_each = START_SECONDS + config.iterations * alone + score
     limits = [
         *_hard_limits(job, machine, device, host),
@@ -216,7 +221,7 @@ def _pace(term: str, machine: Machine, cost: StepCost, config: TrainConfig) -> f
 
 def _scoring(job: Job, machine: Machine, cost: StepCost) -> float:
     """Seconds of one measurement of the test rows: the way forward, half of the products and none of the factors."""
-    rows = TEST_PART * job.rows
+    rows = job.rows - job.training_rows
     sizes = Sizes(job.latent, job.kernels, job.config.inducing, 1, job.features)
     terms = cost.terms(sizes, precision=job.config.runtime.precision)
     ahead = {"class products": 0.5, "distances": 0.5, "kernel values": 0.5}
@@ -239,7 +244,10 @@ def _device_bytes(job: Job) -> tuple[float, float]:
     """Bytes on each device: all that a step holds, and of that the training rows."""
     config, C, m = job.config, float(job.latent), float(job.config.inducing)
     width = 8 if config.runtime.precision == "float64" else 4
-    rows = 0.0 if job.store else job.training_rows * (8.0 * job.features + 8)
+    rows = job.training_rows * (8.0 * job.features + 8)
+    if job.store:
+        held = min(job.training_rows, max(block_rows(job.features), job.batch))
+        rows = held * (4.0 * job.features + 8)
     state = 24 * C * m * m  # q_sqrt with Adam's moments, or with Λ and R⁻¹
     step = BLOCKS * width * C * m * job.share + (SQUARES * C + 4 * job.kernels) * 8 * m * m
     return rows + state + step, rows
@@ -247,9 +255,7 @@ def _device_bytes(job: Job) -> tuple[float, float]:
 
 def _hard_limits(job: Job, machine: Machine, device: float, host: float) -> Iterator[Limit]:
     fewer = "fewer --inducing points, or a smaller --batch-size"
-    remedy = (
-        fewer if job.store else "fewer rows: they are held in memory (--store: what it would take with them on disk)"
-    )
+    remedy = fewer if job.store else "keep the rows in a store on disk (dataset.storage=disk; plan: --store)"
     for what, needed, there in (
         ("device memory", device, machine.memory_gb),
         ("host memory", host, machine.host_memory_gb),

@@ -27,7 +27,7 @@ def test_a_billion_rows_on_eight_gpus(cli: Callable[..., Any]) -> None:
     outcome = cli("plan", *sizes, "--device", "gpu", "--devices", "8", "--host-memory-gb", "64")
     assert outcome.code == 0
     assert "10,000 cells" in outcome.stdout
-    assert "breaks first: host memory; fewer rows: they are held in memory" in outcome.stderr
+    assert "breaks first: host memory; keep the rows in a store on disk" in outcome.stderr
     assert "assumed of a GPU: 19.5 TFLOP/s" in outcome.stderr
 
 
@@ -53,3 +53,10 @@ def test_bad_input_is_answered_in_a_sentence(refused: Callable[..., None], tmp_p
 def test_it_needs_no_tensorflow() -> None:
     code = "import sys; from gpcnoise_cli.cli.main import main; main(['plan']); assert 'tensorflow' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_rows_on_disk_by_either_name(cli: Callable[..., Any]) -> None:
+    sizes = ("plan", "--rows", "1000000000", "--features", "30", "--classes", "3", "--json")
+    one, other = (json.loads(cli(*sizes, how).stdout) for how in ("--store", "dataset.storage=disk"))
+    assert one == other
+    assert one["store"] is True

@@ -65,11 +65,13 @@ def test_a_billion_rows_break_memory_first_and_small_ones_nothing() -> None:
 def test_a_store_takes_the_rows_out_of_memory_and_may_be_slow() -> None:
     kept = planned(rows=10**9, machine=GPU, store=True)
     assert kept.breaks_first is None
-    assert kept.device_rows_gb == 0
+    assert kept.device_rows_gb < 0.1
+    assert kept.host_gb < 2
+    assert kept.score_seconds < planned(rows=10**9, machine=GPU).score_seconds / 100
     assert kept.store_gb == 120
-    assert planned(rows=10**9, machine=replace(GPU, disk_gb_per_second=0.01), store=True).wasted_on.what.startswith(
-        ("reading", "scoring")
-    )
+    slow = planned(rows=10**9, machine=replace(GPU, disk_gb_per_second=0.01), store=True)
+    assert slow.wasted_on is not None
+    assert slow.wasted_on.what == "reading the store"
 
 
 def test_what_the_time_is_wasted_on_is_named() -> None:

@@ -177,7 +177,7 @@ class RayRunner:
         """The arrays of the cell's split in Ray's store; cells of one split that follow each other share them."""
         if self.request.ray_send == "nothing":
             return None
-        key = (cell.config.dataset, cell.config.protocol, cell.config.split)
+        key = (cell.config.dataset, cell.config.protocol, cell.config.split, cell.config.class_weight)
         if self._data[0] != key:
             self._data = (key, ray.put(load_data(cell.config)))
         return self._data[1]

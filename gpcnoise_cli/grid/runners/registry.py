@@ -53,6 +53,7 @@ def _local(request: Request, cells: Sequence[Cell], ledger: Ledger, estimator: E
 
 
 def _ray(request: Request, cells: Sequence[Cell], ledger: Ledger, estimator: Estimator, say: Say) -> Runner:
+    check_rows_travel(request, cells)
     from gpcnoise_cli.grid.runners.ray import RayRunner
 
     return RayRunner(ledger, request, cells, say)
@@ -68,6 +69,16 @@ BACKENDS = {
     backend.name: backend
     for backend in (Backend("local", None, _local), Backend("ray", "ray", _ray), Backend("slurm", "submitit", _slurm))
 }
+
+
+def check_rows_travel(request: Request, cells: Sequence[Cell]) -> None:
+    """Refuse to send rows that are on a disk to machines that do not have it."""
+    sends = request.backend == "ray" and request.ray_send != "nothing"
+    if sends and any(cell.config.dataset.storage == "disk" for cell in cells):
+        raise UsageError(
+            "dataset.storage=disk keeps training rows on the disk of one machine, and --backend ray sends them to "
+            "others; add --ray-send nothing, so that each reads the data itself, or take dataset.storage=memory."
+        )
 
 
 def backend_of(request: Request) -> Backend:

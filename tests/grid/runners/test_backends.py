@@ -49,6 +49,16 @@ def test_a_backend_without_its_package_says_what_to_install(
     assert not (tmp_path / "r").exists()
 
 
+def test_rows_on_a_disk_are_not_sent(cli: Callable[..., Any], tmp_path: Path) -> None:
+    asked = ("sweep", "dataset=twonorm", "dataset.storage=disk", "split=0,1", "--results", tmp_path / "r")
+    outcome = cli(*asked, "--backend", "ray")
+    assert (outcome.code, "add --ray-send nothing" in outcome.stderr) == (2, True)
+    assert not (tmp_path / "r").exists()
+    cells = [Cell.of("cell", compose(["dataset=twonorm", "dataset.storage=disk"]))]
+    registry.check_rows_travel(Request(backend="ray", ray_send="nothing"), cells)
+    registry.check_rows_travel(Request(backend="slurm"), cells)
+
+
 def test_an_unknown_backend_and_options_of_another(cli: Callable[..., Any], tmp_path: Path) -> None:
     asked = ("sweep", "split=0,1", "--results", tmp_path / "r")
     assert "did you mean 'slurm'" in cli(*asked, "--backend", "slrm").stderr
