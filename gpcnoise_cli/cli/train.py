@@ -138,7 +138,7 @@ def _train(config: Any, search: Search | None = None, **how: Any) -> dict[str, A
 
         config = with_storage(config)
     if config.dataset.storage == "disk":
-        data = _on_disk(config)
+        data = _on_disk(config, fresh="folder" not in how)
     with stop_on_signal() as stop_requested:  # before the slow imports, so that no signal is lost
         from gpcnoise_cli.runs.train import check_request, load_data, run_training
         from gpcnoise_cli.runtime import load_tensorflow
@@ -170,11 +170,14 @@ def _train(config: Any, search: Search | None = None, **how: Any) -> dict[str, A
             raise typer.Exit(130) from stop
 
 
-def _on_disk(config: Any) -> Any:
+def _on_disk(config: Any, fresh: bool) -> Any:
     """The data, their training rows on disk; a signal breaks off a long pass at once, and nothing is left of it."""
     from gpcnoise_cli.data.store import stores_dir
+    from gpcnoise_cli.runs.run_folder import RunFolder
     from gpcnoise_cli.runs.train import load_data
 
+    if fresh:
+        RunFolder.check(config)  # not after a pass that may take long
     with stderr().status(f"reading the table; its training rows are kept in {stores_dir()}"):
         data = load_data(config)
     if data.store is not None:

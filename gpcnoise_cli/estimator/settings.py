@@ -48,6 +48,8 @@ def settings(parameters: Mapping[str, Any], seed: int) -> TrainConfig:
         config = _composed((*file, *wanted, *(str(one) for one in parameters.get("overrides") or ())))
     except GpcnoiseError as error:
         raise ValueError(str(error)) from error
+    if config.dataset.storage == "disk":
+        raise ValueError("dataset.storage=disk is for tables in files; arrays are in memory already, so omit it.")
     return replace(config, seed=seed)
 
 

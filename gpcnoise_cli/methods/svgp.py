@@ -88,6 +88,7 @@ class SVGPFit:
         with precision_context(self.config.runtime.precision), scope(self.config.runtime):
             trainer = take_trainer(self.config, self.model, self.split, progress)
             trainer.train()
+            trainer.loop.close()
             reusable = is_reusable(self.split)
         # A run that had to go on in float64 is to be used in float64.
         runtime = replace(self.config.runtime, precision=trainer.history.precision)

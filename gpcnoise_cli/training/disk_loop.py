@@ -37,6 +37,10 @@ class DiskLoop(Loop):
             if not math.isfinite(loss) or int(self.step.numpy()) >= step:
                 return loss
 
+    def close(self) -> None:
+        self.windows.close()
+        self._held = ()
+
     def _in_window(self, end: tf.Tensor, first: tf.Tensor, X: Any, Y: Any) -> tf.Tensor:
         size = self.windows.batch_size
         everything = size == self.windows.n

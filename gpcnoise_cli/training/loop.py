@@ -35,6 +35,9 @@ class Loop(abc.ABC):
     def run_until(self, step: int) -> float:
         """Train up to (not including) `step`; the last loss, which is not finite if the loop stopped early."""
 
+    def close(self) -> None:  # noqa: B027 (most loops hold nothing that has to go)
+        """Take no further step, and let go of what they needed."""
+
     def take_mean_loss(self, steps: int) -> float:
         """The mean loss of the last `steps` steps, and start a new sum."""
         mean = float(self.loss_sum.numpy()) / max(steps, 1)

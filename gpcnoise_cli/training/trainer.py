@@ -311,6 +311,7 @@ class Trainer:
     def _use_float64(self) -> None:
         """Go on in float64: the same state, compiled anew."""
         before, loop = self.optimizer.variables, self.loop.variables
+        self.loop.close()
         self.model.work = tf.float64
         self.optimizer = self._new_optimizer()
         self.loop = self._new_loop()

@@ -62,8 +62,9 @@ class Windows:
         return window
 
     def close(self) -> None:
-        """Read no further."""
+        """Read no further, and let go of what was read."""
         self._thread.shutdown(cancel_futures=True)
+        self._ahead, self._visit = {}, None
 
     def _read(self, number: int) -> Window:
         size, start = self.steps * self.batch_size, number * self.steps * self.batch_size

@@ -17,6 +17,7 @@ import pandas as pd
 import pytest
 
 from gpcnoise_cli.data import storage
+from gpcnoise_cli.data.store import stores_dir
 
 Cli = Callable[..., Any]
 SMALL = ("-m", "5", "--batch-size", "16", "--iterations", "20")
@@ -109,6 +110,14 @@ def test_all_rows_train_from_disk_without_a_test(cli: Cli, folder: Path, tmp_pat
     assert outcome.code == 0, outcome.stderr
     result = json.loads(outcome.stdout)
     assert (result["n_train"], result["n_test"], result["acc"]) == (300, 0, None)
+
+
+def test_a_run_folder_that_is_taken_is_told_before_the_table_is_read(cli: Cli, folder: Path, tmp_path: Path) -> None:
+    (folder / "2.csv").write_text("no table\n")
+    outcome = cli("train", "--data", folder, "--target", "kind", "dataset.storage=disk", "--out", folder)
+    assert outcome.code == 2
+    assert "is not empty" in outcome.stderr
+    assert not stores_dir().exists()
 
 
 def test_another_storage(cli: Cli) -> None:

@@ -204,6 +204,26 @@ def test_everything_at_once_in_parquet(cli: Cli, kept: Any, tables: Any, tmp_pat
         assert words in outcome.stdout
 
 
+def leaves(found: Any) -> list[float]:
+    """The numbers in what JSON holds."""
+    if isinstance(found, dict | list):
+        return [leaf for one in (found.values() if isinstance(found, dict) else found) for leaf in leaves(one)]
+    return [float(found)] if isinstance(found, int | float) else []
+
+
+def test_a_table_is_judged_alike_in_one_block_and_in_several(
+    cli: Cli, kept: Any, tables: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = '{"bad": 5, "so, so": 1, "very good": 1}'
+    asked = ("--sets", "0.9", "--calibrate", "beta", "--flag-far", "--costs", costs, "--json")
+    whole = json.loads(cli("evaluate", kept.path, "--data", tables.three, *asked).stdout)
+    monkeypatch.setattr("gpcnoise_cli.data.table.BLOCK_ROWS", 7)
+    parts = json.loads(cli("evaluate", kept.path, "--data", tables.three, *asked).stdout)
+    assert parts["n"] == whole["n"]
+    for key in ("sets", "calibrated", "far", "costs", "nll", "acc"):
+        assert leaves(parts[key]) == pytest.approx(leaves(whole[key]))
+
+
 def test_what_is_learned_from_held_out_rows_needs_some(refused: Refused, alone: Any, folds: Any, tables: Any) -> None:
     for option in (("--sets", "0.9"), ("--flag-far",), ("--calibrate", "beta")):
         refused(1, [option[0], "--calibration-rows", "--folds"], "predict", alone.path, "--data", tables.three, *option)

@@ -273,6 +273,7 @@ def test_small_and_odd_data_are_fitted_too(seed: int, n: int, d: int, kind: str)
         ({"precision": "float16"}, "float16"),
         ({"bound": ["tilted"]}, "bound must be a text or a number"),
         ({"overrides": ("kernel.shard=true",)}, "unknown key 'kernel.shard'"),
+        ({"overrides": ("dataset.storage=disk",)}, "arrays are in memory already"),
     ],
 )
 def test_a_wrong_parameter_is_a_value_error_in_one_sentence(wrong: dict[str, Any], words: str, iris: Any) -> None:

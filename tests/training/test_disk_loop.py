@@ -18,6 +18,7 @@ from gpcnoise_cli.data.storage import stored_split
 from gpcnoise_cli.devices import scope
 from gpcnoise_cli.methods.svgp import METHOD
 from gpcnoise_cli.training import trainer as trainer_module
+from gpcnoise_cli.training.disk_loop import DiskLoop
 from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.reuse import is_reusable
 from gpcnoise_cli.training.trainer import Trainer
@@ -110,6 +111,21 @@ def test_a_fit_from_disk_learns_and_starts_from_its_first_block(
         assert classifier.model.num_data == data.n_train
         scores.append(np.mean(classifier.predict(data.X_test).argmax(axis=1) == data.y_test))
     assert scores[1] > max(0.8, scores[0] - 0.1)
+
+
+def test_a_run_that_goes_on_in_float64_reads_on_where_it_was(
+    config: Callable[..., TrainConfig], split: Callable[..., Split], trainer: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "BLOCK_BYTES", 4 * 2 * 40)
+    one = trainer(config(*KINDS["adam"], "batch_size=16"), stored_split(split(3)))
+    one.loop.run_until(3)
+    before = one.loop
+    one._use_float64()
+    assert np.isfinite(one.loop.run_until(6))
+    assert one.step == 6
+    assert isinstance(before, DiskLoop)
+    with pytest.raises(RuntimeError, match="shutdown"):
+        before.windows.at(0)
 
 
 @pytest.mark.slow
