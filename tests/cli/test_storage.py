@@ -83,7 +83,7 @@ def test_what_needs_all_rows_in_memory_is_refused_before_the_table_is_read(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("option", ["--folds", "--class-weight"])
+@pytest.mark.parametrize("option", ["--class-weight", pytest.param("--folds", marks=pytest.mark.slow)])
 def test_auto_takes_memory_for_what_needs_it_where_the_table_fits(
     cli: Cli, folder: Path, tmp_path: Path, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,12 +96,20 @@ def test_auto_takes_memory_for_what_needs_it_where_the_table_fits(
     assert "storage: auto" in (tmp_path / "run" / "config.yaml").read_text()
 
 
-def test_the_methods_on_two_bases_and_the_search_train_from_disk(cli: Cli, folder: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--method", "orth"),
+        ("dataset.holdout=0.2",),
+        pytest.param(("--auto", "--trials", "2"), marks=pytest.mark.slow),
+    ],
+    ids=" ".join,
+)
+def test_what_trains_from_disk_besides(cli: Cli, folder: Path, tmp_path: Path, more: tuple[str, ...]) -> None:
     how = ("train", "--data", folder, "--target", "kind", *SMALL, "dataset.storage=disk", "--json")
-    for number, more in enumerate((("--method", "orth"), ("--auto", "--trials", "2"), ("dataset.holdout=0.2",))):
-        outcome = cli(*how, *more, "--out", tmp_path / str(number))
-        assert outcome.code == 0, outcome.stderr
-    assert json.loads(outcome.stdout)["n_train"] == 216
+    outcome = cli(*how, *more, "--out", tmp_path / "run")
+    assert outcome.code == 0, outcome.stderr
+    assert json.loads(outcome.stdout)["n_train"] == (216 if "dataset.holdout=0.2" in more else 270)
 
 
 def test_all_rows_train_from_disk_without_a_test(cli: Cli, folder: Path, tmp_path: Path) -> None:
