@@ -58,6 +58,8 @@ def storage_of(path: str | Path, storage: str = "auto", needing_memory: str | No
 
 def _size_in_memory(path: Path) -> int:
     """The bytes of the numbers in a file, roughly: a text is about as long as the numbers in it."""
+    if not path.is_file():
+        return 0  # a pipe, which can be read only once, and not for this
     with path.open("rb") as stream:
         if stream.read(4) != b"PAR1":
             packed = path.suffix.lower() in (".gz", ".bz2", ".xz")
@@ -92,12 +94,13 @@ def stored_table(
     categories: str = "level",
 ) -> Split:
     """A table of one's own, in a store that is made if it is not there."""
-    if str(path) == STDIN:
-        raise UsageError("dataset.storage=disk needs a file, which can be read again; standard input cannot.")
+    if str(path) != STDIN:
+        check_file(path)
+    files = parts_of(path)
+    if not all(file.is_file() for file in files):
+        raise UsageError("dataset.storage=disk needs files, which can be read again; standard input and pipes cannot.")
     if treatment.weights is not None:
         raise UsageError("--weights needs all training rows in memory; omit it, or take dataset.storage=memory.")
-    check_file(path)
-    files = parts_of(path)
     stamps = [_stamp(file) for file in files]
     how: dict[str, Any] = {"protocol": protocol, "split": split, "test_fraction": test_fraction}
     how["categories"] = categories

@@ -260,6 +260,9 @@ def test_auto_is_disk_where_the_table_is_too_large(table, monkeypatch):
     assert load_split("file", path=str(table), target="kind", storage="auto").store is not None
 
 
-def test_standard_input_cannot_be_put_on_disk():
-    with pytest.raises(UsageError, match="standard input cannot"):
-        on_disk("-")
+def test_what_can_be_read_only_once_cannot_be_put_on_disk_and_is_not_touched(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in ("-", tmp_path / "pipe"):
+        assert storage_of(path) == "memory"
+        with pytest.raises(UsageError, match="standard input and pipes cannot"):
+            on_disk(path)
