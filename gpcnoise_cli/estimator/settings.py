@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gpcnoise_cli.config.compare import differences
 from gpcnoise_cli.config.options import PARAMETERS
 from gpcnoise_cli.config.quoting import assign
 from gpcnoise_cli.config.schema import IN_MEMORY, TrainConfig
@@ -32,6 +33,8 @@ LEAST_FOR_ARD = 2000
 # Rows that are searched for repetitions before all of them are.
 SAMPLE = 20_000
 TARGET = "class"
+# Settings of data from files, besides those of `dataset`; splits and folds are scikit-learn's affair.
+OF_FILES = ("folds", "split", "protocol")
 # What else of a configuration is a setting of the model; the rest is of the data, or depends on them.
 _SECTIONS = ("method.", "likelihood.", "kernel.", "delta.", "optimizer.", "runtime.")
 
@@ -48,8 +51,9 @@ def settings(parameters: Mapping[str, Any], seed: int) -> TrainConfig:
         config = _composed((*file, *wanted, *(str(one) for one in parameters.get("overrides") or ())))
     except GpcnoiseError as error:
         raise ValueError(str(error)) from error
-    if config.dataset.storage == "disk":
-        raise ValueError("dataset.storage=disk is for tables in files; arrays are in memory already, so omit it.")
+    for key, value in differences(config, _composed(tuple(file))).items():
+        if key.startswith("dataset.") or key in OF_FILES:
+            raise ValueError(f"{key}={value} says how a file is read or split, and arrays come as they are; omit it.")
     return replace(config, seed=seed)
 
 

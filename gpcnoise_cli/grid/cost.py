@@ -7,6 +7,7 @@ orders cells and carries a measured time over to sizes that were not measured.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -114,9 +115,9 @@ class Estimator:
         return self._model_rate
 
 
-def _in_order(settings: Mapping[str, Any] | None) -> tuple[tuple[str, Any], ...]:
+def _in_order(settings: Mapping[str, Any] | None) -> str:
     """A method's own settings, some of which decide the time of a step: ORTH's number of γ points."""
-    return tuple(sorted((settings or {}).items()))
+    return json.dumps(settings or {}, sort_keys=True)
 
 
 def product_speed() -> float:

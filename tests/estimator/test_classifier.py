@@ -273,7 +273,9 @@ def test_small_and_odd_data_are_fitted_too(seed: int, n: int, d: int, kind: str)
         ({"precision": "float16"}, "float16"),
         ({"bound": ["tilted"]}, "bound must be a text or a number"),
         ({"overrides": ("kernel.shard=true",)}, "unknown key 'kernel.shard'"),
-        ({"overrides": ("dataset.storage=disk",)}, "arrays are in memory already"),
+        ({"overrides": ("dataset.storage=disk",)}, "storage=disk says how a file is read or split"),
+        ({"overrides": ("dataset.holdout=0.2",)}, "holdout=0.2 says how a file is read or split"),
+        ({"overrides": ("folds=5",)}, "folds=5 says how a file is read or split"),
     ],
 )
 def test_a_wrong_parameter_is_a_value_error_in_one_sentence(wrong: dict[str, Any], words: str, iris: Any) -> None:
