@@ -53,7 +53,9 @@ def test_one_probability_per_class_by_its_own_name(cli: Cli, run: Path, tables: 
     assert (table[columns].idxmax(axis=1) == "p(" + table["class"] + ")").all()
 
 
-@pytest.mark.parametrize("precision", PRECISIONS)
+@pytest.mark.parametrize(
+    "precision", ["mixed", *(pytest.param(name, marks=pytest.mark.slow) for name in PRECISIONS if name != "mixed")]
+)
 def test_a_saved_model_predicts_what_the_trained_one_did(
     cli: Cli, trained: Trained, tables: Any, precision: str
 ) -> None:

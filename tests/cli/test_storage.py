@@ -83,7 +83,8 @@ def test_what_needs_all_rows_in_memory_is_refused_before_the_table_is_read(
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("option", ["--class-weight", pytest.param("--folds", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("option", ["--class-weight", "--folds"])
 def test_auto_takes_memory_for_what_needs_it_where_the_table_fits(
     cli: Cli, folder: Path, tmp_path: Path, option: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,7 +100,7 @@ def test_auto_takes_memory_for_what_needs_it_where_the_table_fits(
 @pytest.mark.parametrize(
     "more",
     [
-        ("--method", "orth"),
+        pytest.param(("--method", "orth"), marks=pytest.mark.slow),
         ("dataset.holdout=0.2",),
         pytest.param(("--auto", "--trials", "2"), marks=pytest.mark.slow),
     ],

@@ -22,6 +22,7 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_sweep_is_computed_once_and_comes_as_csv_and_json(cli: Cli) -> None:
     asked = ["sweep", "--dataset", "twonorm", "-m", "8", "--iterations", "20", "likelihood=probit,logit"]
     code, stdout, stderr = cli(*asked, "--format", "csv")

@@ -171,6 +171,7 @@ def test_the_predictive_objective_has_a_value_and_no_bound(iris: Any) -> None:
     assert plain.elbo_ == plain.objective_value_
 
 
+@pytest.mark.slow
 def test_warm_start_goes_on_where_the_fit_ended(iris: Any) -> None:
     X, y = iris
     clf = GPCNoiseClassifier(**QUICK, warm_start=True).fit(X, y)
@@ -200,6 +201,7 @@ def test_columns_of_a_data_frame_are_known_by_name(iris: Any) -> None:
         clf.predict(frame[["b", "a", "c", "d"]])
 
 
+@pytest.mark.slow
 def test_it_works_in_pipelines_searches_and_calibration(iris: Any) -> None:
     X, y = iris
     quick = GPCNoiseClassifier(inducing=8, iterations=20, random_state=0)
@@ -230,6 +232,7 @@ def test_a_lengthscale_per_feature_needs_rows_unless_asked_for(monkeypatch: pyte
     assert lengthscales(ard=False) == 1
 
 
+@pytest.mark.slow
 def test_automatic_sizes_fit_the_data(iris: Any) -> None:
     X, y = iris
     assert GPCNoiseClassifier(iterations=1).fit(X, y).n_inducing_ == 75
@@ -238,6 +241,7 @@ def test_automatic_sizes_fit_the_data(iris: Any) -> None:
     assert GPCNoiseClassifier(iterations=1, inducing=500, batch_size=999).fit(X, y).n_inducing_ == 149
 
 
+@pytest.mark.slow
 @settings(max_examples=5)
 @given(
     seed=st.integers(0, 1000),

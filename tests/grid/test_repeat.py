@@ -46,6 +46,7 @@ def digest_by(cli: Cli, command: str) -> str:
     return digest_of(from_yaml(stdout))
 
 
+@pytest.mark.slow
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(overrides=OVERRIDES)
 def test_a_training_command_gives_the_same_configuration(cli: Cli, overrides: dict[str, Any]) -> None:

@@ -39,7 +39,7 @@ def test_what_a_configuration_trains_and_what_tables_call_it() -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_fit_predict_save_and_restore(split: Callable[..., Split], name: str, classes: int) -> None:
     spec = METHODS[name]
     if not (spec.binary if classes == 2 else spec.multiclass):

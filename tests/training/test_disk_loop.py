@@ -37,7 +37,7 @@ def in_float32(split: Split) -> Split:
 
 @pytest.mark.parametrize(
     ("kind", "batch_size"),
-    [("adam", 1000), ("natgrad", 16), pytest.param("adam", 16, marks=pytest.mark.slow)],
+    [("natgrad", 16), *(pytest.param("adam", size, marks=pytest.mark.slow) for size in (1000, 16))],
 )
 def test_one_block_trains_as_memory_does_to_the_last_bit(
     kind: str,

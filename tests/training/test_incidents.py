@@ -206,7 +206,7 @@ def stripes(rows: int = 800, d: int = 3) -> Split:
 STRIPES = ("kernel.lengthscale_start=data", "inducing=60", "batch_size=256", "iterations=120", "optimizer.warm_up=0")
 
 
-@pytest.mark.parametrize("stopped_at", [0, 30])
+@pytest.mark.parametrize("stopped_at", [pytest.param(0, marks=pytest.mark.slow), 30])
 def test_lengthscales_too_long_to_learn_anything_are_replaced(
     config: Callable[..., TrainConfig], trainer: Callable[..., Trainer], tmp_path: Path, stopped_at: int
 ) -> None:

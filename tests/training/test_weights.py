@@ -43,7 +43,7 @@ def weighted_and_repeated(data: Split) -> tuple[Split, Split]:
     return one, replace(one, X_train=X.repeat(times, axis=0), y_train=y.repeat(times), weights=None)
 
 
-@pytest.mark.parametrize("kind", ["softmax", "probit, δ at its optimum"])
+@pytest.mark.parametrize("kind", ["softmax", pytest.param("probit, δ at its optimum", marks=pytest.mark.slow)])
 def test_a_run_with_weights_is_the_run_with_repeated_rows(split: Splits, kind: str) -> None:
     classes, *overrides = KINDS[kind]
     config = compose(

@@ -80,7 +80,8 @@ def test_it_learns_and_comes_back_from_its_files(rings: Split, tmp_path: Path) -
     assert_allclose(loaded.predict_scaled(rings.X_test), found, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("which", ["rings", pytest.param("waves", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["rings", "waves"])
 def test_an_interrupted_fit_ends_bit_identical(which: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     data: Split = request.getfixturevalue(which)
     whole = METHOD.start(config(), data).run(Progress())

@@ -180,7 +180,9 @@ def evidence_with_sites_held(ep: Propagation) -> tf.Tensor:
     return total - 0.5 * tf.reduce_sum(tf.linalg.logdet(precision)) + 0.5 * tf.reduce_sum(mean * shift)
 
 
-@pytest.mark.parametrize(("classes", "shared"), [(2, "true"), (3, "true"), (3, "false")])
+@pytest.mark.parametrize(
+    ("classes", "shared"), [(2, "true"), pytest.param(3, "true", marks=pytest.mark.slow), (3, "false")]
+)
 def test_the_gradient_of_the_evidence_three_ways(classes: int, shared: str) -> None:
     X, y = data(30, classes)
     overrides = (f"kernel.shared={shared}",)

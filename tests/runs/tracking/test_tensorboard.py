@@ -71,6 +71,7 @@ def test_a_resumed_run_has_every_point_once(train: Any, tmp_path: Path) -> None:
         assert steps == sorted(set(steps))
 
 
+@pytest.mark.slow
 def test_a_failing_tracker_warns_once_and_the_training_goes_on(
     train: Any, messages: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
