@@ -25,6 +25,9 @@ WINDOW = 20
 SMALLEST_LOSS = 0.1
 # Two windows in a row at this many times the best loss, and by this many nats a row above it.
 LOST_FACTOR, LOST_NATS = 1.5, 0.02
+# A state counts as worse than another where its bound is lower by this part of the loss: assessments have no noise of
+# minibatches, but full-size steps leave some in the state itself.
+WORSE = 0.02
 # Fewer rows than this do not show stripes as narrow as that: what is not learned is noise, as far as anyone can tell.
 LEAST_TO_START_AGAIN = 200
 # The part of the classes' entropy that an nll must stay above to have learned nothing.

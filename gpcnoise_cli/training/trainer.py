@@ -1,14 +1,10 @@
 """A training run from its first step to its last: rounds of the compiled loop, and what happens between them.
 
 Between rounds the trainer measures the test split, follows the bound, writes checkpoints, heeds a request to stop, and
-meets numerical trouble. Round boundaries that matter (measurements, windows of losses, ends of cycles) lie at fixed
-steps, so that neither the machine's speed nor an interruption changes the result.
+meets numerical trouble (`trouble`). Round boundaries that matter (measurements, windows of losses, ends of cycles) lie
+at fixed steps, so that neither the machine's speed nor an interruption changes the result.
 
-The state at the end of a cycle is assessed in float64. Where the working precision is not enough for it, the jitter is
-raised and, if that does not help, the run goes on in float64. The best state is kept: a run whose loss rises far above
-its best returns there, in float64 or with smaller steps, and no run ends in a state worse than one it had. All of this
-is said as it happens and stands in the result. So is a second start: lengthscales that were taken from the data, and
-taught nothing in the first cycle, are replaced by the paper's short ones.
+The state at the end of a cycle is assessed in float64. The best one is kept, and no run ends in a worse one.
 """
 
 from __future__ import annotations
@@ -22,10 +18,10 @@ from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data import Split
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.evaluation.metrics import evaluate
-from gpcnoise_cli.models.kernels import kernel_state, scale_lengthscales, start_lengthscale
-from gpcnoise_cli.models.predict import Predictor, raise_jitter
+from gpcnoise_cli.models.kernels import kernel_state
+from gpcnoise_cli.models.predict import Predictor
 from gpcnoise_cli.models.svgp import FusedSVGP
-from gpcnoise_cli.training import hosts
+from gpcnoise_cli.training import hosts, trouble
 from gpcnoise_cli.training.assessment import Assessment, Assessor
 from gpcnoise_cli.training.checkpoint import load_checkpoint, save_checkpoint
 from gpcnoise_cli.training.disk_loop import DiskLoop
@@ -35,19 +31,13 @@ from gpcnoise_cli.training.loop import Loop, TrainingLoop
 from gpcnoise_cli.training.optimizers import Optimizer, build_optimizer
 from gpcnoise_cli.training.progress import Interrupted, Progress
 from gpcnoise_cli.training.schedule import Schedule
-from gpcnoise_cli.training.stopping import LEAST_TO_START_AGAIN, WINDOW, gained_enough, is_lost, learned_nothing
+from gpcnoise_cli.training.stopping import LEAST_TO_START_AGAIN, WINDOW, WORSE, gained_enough, is_lost
 from gpcnoise_cli.training.windows import Windows
 
 # How long one call of the compiled loop may take: the progress bar and Ctrl-C wait for it.
 SECONDS_PER_CALL = 0.5
 # Without cycles a run is measured, and its state assessed, this many times, but not more often than that.
 MEASUREMENTS_PER_RUN, LEAST_BETWEEN = 20, 5 * WINDOW
-# Jitter as a part of the prior variance: the most that is added for the sake of the working precision.
-LARGEST_FOR_PRECISION = 1e-4
-MOST_RETURNS = 5
-# A state counts as worse than another where its bound is lower by this part of the loss: assessments have no noise of
-# minibatches, but full-size steps leave some in the state itself.
-WORSE = 0.02
 
 
 class Trainer:
@@ -67,15 +57,15 @@ class Trainer:
         kernel = config.kernel
         from_data = kernel.lengthscale_start == "data" and not kernel.lengthscale
         self.may_start_again = self.schedule.cycles and from_data and split.n_train >= LEAST_TO_START_AGAIN
-        self.start = [variable.numpy() for variable in self._state] if self.may_start_again else []
+        self.start = [variable.numpy() for variable in self.state] if self.may_start_again else []
         self.assess_every = max(config.iterations // MEASUREMENTS_PER_RUN, LEAST_BETWEEN)
         self.timed_steps, self.timed_seconds = 0, 0.0
         self.steps_per_call = 1
 
     def _new_optimizer(self) -> Optimizer:
-        return build_optimizer(self.model, self.config.optimizer, self.schedule, 1 - float(np.max(self._shares())))
+        return build_optimizer(self.model, self.config.optimizer, self.schedule, 1 - float(np.max(self.shares())))
 
-    def _shares(self) -> np.ndarray:
+    def shares(self) -> np.ndarray:
         """Of the classes in the training rows."""
         return self.split.class_totals() / self.split.total_weight
 
@@ -96,10 +86,10 @@ class Trainer:
     @property
     def variables(self) -> list[tf.Variable]:
         """All that changes during a run, in a fixed order."""
-        return [*self._state, *self.schedule.variables, *self.loop.variables]
+        return [*self.state, *self.schedule.variables, *self.loop.variables]
 
     @property
-    def _state(self) -> list[tf.Variable]:
+    def state(self) -> list[tf.Variable]:
         """The variables of the model and of its optimizer: what is kept of the best moment."""
         return [*self.model.variables, *self.optimizer.variables]
 
@@ -121,7 +111,7 @@ class Trainer:
         stored = load_checkpoint(*hosts.file_of_chief(self.progress.checkpoint))
         history = History.from_dict(stored.history)
         if history.precision == "float64" and self.model.work != tf.float64:
-            self._use_float64()
+            self.use_float64()
         stored.restore(self.variables)
         self.history, self.best = history, stored.best
 
@@ -186,7 +176,7 @@ class Trainer:
         if not first:
             self.timed_seconds, self.timed_steps = self.timed_seconds + took, self.timed_steps + steps
         if not np.isfinite(loss):
-            self._recover()
+            trouble.recover(self)
             return
         # The first call compiles, so it says nothing about speed.
         quick = 2 if first else int(np.clip(SECONDS_PER_CALL * steps / took, 1, 2 * steps + 2))
@@ -198,7 +188,7 @@ class Trainer:
         if step % WINDOW == 0 and step // WINDOW > len(self.history.windows):
             self.history.windows.append(self.loop.take_mean_loss(WINDOW))
             if is_lost(self.history.windows, self.split.total_weight):
-                self._return_to_best()
+                trouble.return_to_best(self)
         to_assess = (
             step == int(self.schedule.cycle_end.numpy()) if self.schedule.cycles else step % self.assess_every == 0
         )
@@ -214,14 +204,15 @@ class Trainer:
         """What the state is worth now, and what follows: another precision, the next cycle, or the end."""
         step, history = self.step, self.history
         history.assessed_at, said = step, len(history.incidents)
-        bound = self._trusted().bound
+        bound = trouble.trusted(self).bound
         if bound >= history.best_bound:
-            history.best_bound, self.best = bound, [variable.numpy() for variable in self._state]
+            history.best_bound, self.best = bound, [variable.numpy() for variable in self.state]
         if step > 0 and self.schedule.cycles:
             before = history.bounds[-1] if history.bounds else -np.inf
+            may_start_again = self.may_start_again and not history.bounds and step < self.end
             history.bounds.append(bound)
-            if before == -np.inf and self.may_start_again and step < self.end and self._learned_nothing(bound):
-                self._start_again()
+            if may_start_again and trouble.has_learned_nothing(self, bound):
+                trouble.start_again(self)
             enough = gained_enough(before, bound, self.split.total_weight, self.config.optimizer.tolerance)
             enough |= len(history.incidents) > said  # rounding may have hidden what there was to gain
             if self.config.optimizer.early_stop and step < self.end and not enough:
@@ -231,84 +222,21 @@ class Trainer:
                 self.schedule.next_cycle()
         if step == self.end and bound < history.best_bound - WORSE * abs(history.best_bound):
             history.ended_at_best = True
-            self._restore()
+            self.restore()
             self.incident(
                 f"the run ended at step {step} with a lower bound ({bound:.5g}) than it had had "
                 f"({history.best_bound:.5g}): its best state is kept."
             )
 
-    def _assessment(self) -> Assessment:
+    def assessment(self) -> Assessment:
         found = self.assessor(self.optimizer)
         return Assessment(*hosts.of_chief(found.bound, found.rounding, found.allowed))
 
-    def _trusted(self) -> Assessment:
-        """An assessment in a precision that can be trusted: with more jitter, or in float64, where that is needed."""
-        found = self._assessment()
-        if found.trustworthy or self.model.work == tf.float64 or np.isneginf(found.bound):
-            return found  # what cannot be computed at all is met by the next step
-        where = f"at step {self.step} rounding moves the log likelihood of a row by {found.rounding:.2g} on average"
-        usual = float(self.model.jitter.numpy())
-        while 2 * float(self.model.jitter.numpy()) < LARGEST_FOR_PRECISION:
-            self.model.jitter.assign(10 * float(self.model.jitter.numpy()))
-            steadier = self._assessment()
-            if steadier.trustworthy and steadier.bound > found.bound - WORSE * abs(found.bound):
-                self.incident(
-                    f"{where}: jitter raised to {float(self.model.jitter.numpy()):.0e} of the prior variance."
-                )
-                return steadier
-        self.model.jitter.assign(usual)
-        if self.model.exact == tf.float64:
-            self.incident(f"{where}: going on in float64.")
-            self._use_float64()
-        elif not any("take --precision" in said for said in self.history.incidents):
-            self.incident(f"{where}, and jitter does not help: take --precision mixed or float64.")
-        return self._assessment()
-
-    def _return_to_best(self) -> None:
-        """The loss has risen far above its best: go back there, and on with more care."""
-        history, step = self.history, self.step
-        history.returns += 1
-        lost = f"the loss rose to {history.windows[-1]:.5g} from {min(history.windows):.5g} by step {step}: "
-        unsafe = self.model.work != self.model.exact and (history.returns > 1 or not self._assessment().trustworthy)
-        self._restore()
-        if history.returns > MOST_RETURNS:
-            self.schedule.stop(step)
-            self.incident(lost + "ending with the best state, since returning to it has not helped.")
-        elif unsafe:
-            self._use_float64()
-            self.incident(lost + "back to the best state, and on in float64.")
-        else:
-            self.schedule.scale.assign(self.schedule.scale / 2)
-            self.incident(lost + "back to the best state, and on with steps half as long.")
-
-    def _learned_nothing(self, bound: float) -> bool:
-        shares = self._shares()
-        if not learned_nothing(-bound / self.split.total_weight, shares):  # the nll is no larger
-            return False
-        p = self.probabilities(self.assessor.X.numpy())
-        observed = np.take_along_axis(p, self.assessor.Y.numpy(), axis=1)
-        nll = -self.assessor.mean(np.log(np.maximum(observed[:, 0], 1e-12)))
-        return bool(hosts.of_chief(learned_nothing(nll, shares))[0])
-
-    def _start_again(self) -> None:
-        """From the first state, but with the paper's lengthscales."""
-        (X, _), seed, weights = self.split.first_rows(), self.config.seed, self.split.weights
-        before, after = (start_lengthscale(start, X, seed, weights, self.split.units) for start in ("data", "paper"))
-        self._restore(self.start)
-        scale_lengthscales(self.model.kernel, after / before)
-        # Losses from before are no measure of the new start.
-        windows = self.history.windows
-        self.history.windows = [max(windows, default=0.0)] * len(windows)
-        self.incident(
-            f"nothing was learned in {self.step} steps from a lengthscale of {before:.3g}: "
-            f"starting again from {after:.3g}."
-        )
-
-    def _restore(self, state: list[np.ndarray] | None = None) -> None:
-        for variable, value in zip(self._state, state or self.best, strict=True):
+    def restore(self, state: list[np.ndarray] | None = None) -> None:
+        for variable, value in zip(self.state, state or self.best, strict=True):
             variable.assign(value.astype(variable.dtype.as_numpy_dtype))
 
-    def _use_float64(self) -> None:
+    def use_float64(self) -> None:
         """Go on in float64: the same state, compiled anew."""
         before, loop = self.optimizer.variables, self.loop.variables
         self.loop.close()
@@ -350,24 +278,3 @@ class Trainer:
             f"{reason}; its state is kept: continue on the hosts that are left, named in TF_CONFIG, or on this one "
             f"alone, without TF_CONFIG, with: gpcnoise train --resume {self.progress.checkpoint.parent}"
         )
-
-    def _recover(self) -> None:
-        """A step failed and moved nothing: raise the jitter, soften the optimizer, or give up with a sentence."""
-        where = f"at step {self.step}"
-        if not all(np.all(np.isfinite(variable.numpy())) for variable in self.model.trainable_variables):
-            raise GpcnoiseError(f"a parameter is not a finite number {where}; try a smaller --learning-rate.")
-        if not self._kernel_matrix_factorises():
-            jitter = raise_jitter(self.model, f"at step {self.step}")
-            self.incident(f"the kernel matrix is nearly singular {where}: jitter raised to {jitter:.0e}.")
-        elif self.optimizer.soften():
-            self.incident(f"the natural-gradient step failed {where}: halving it.")
-        else:
-            raise GpcnoiseError(
-                f"the loss is not a finite number {where}; try a smaller --learning-rate or --precision float64."
-            )
-
-    def _kernel_matrix_factorises(self) -> bool:
-        try:
-            return all(np.all(np.isfinite(factor.numpy())) for factor in self.model.kernel_factors())
-        except tf.errors.InvalidArgumentError:
-            return False

@@ -120,7 +120,7 @@ def test_a_run_that_goes_on_in_float64_reads_on_where_it_was(
     one = trainer(config(*KINDS["adam"], "batch_size=16"), stored_split(split(3)))
     one.loop.run_until(3)
     before = one.loop
-    one._use_float64()
+    one.use_float64()
     assert np.isfinite(one.loop.run_until(6))
     assert one.step == 6
     assert isinstance(before, DiskLoop)

@@ -15,7 +15,7 @@ from numpy.testing import assert_array_equal
 
 from gpcnoise_cli.config.schema import TrainConfig
 from gpcnoise_cli.data.split import Split, Table, make_split
-from gpcnoise_cli.training import trainer as trainer_module
+from gpcnoise_cli.training import trouble
 from gpcnoise_cli.training.assessment import Assessment
 from gpcnoise_cli.training.history import History
 from gpcnoise_cli.training.progress import Interrupted
@@ -114,7 +114,7 @@ def test_a_run_that_cannot_be_helped_ends_with_its_best_state(
     build: Callable[..., Trainer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = build()
-    monkeypatch.setattr(trainer_module, "MOST_RETURNS", 0)
+    monkeypatch.setattr(trouble, "MOST_RETURNS", 0)
     spoil(run, 60, monkeypatch, lambda trainer: (forget_the_mean(trainer), trainer.schedule.scale.assign(1e-6)))
     run.train()
     assert run.step < 160
