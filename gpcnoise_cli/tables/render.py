@@ -17,7 +17,7 @@ _BOLD = ("\x1b[1m", "\x1b[0m")
 
 @dataclass(frozen=True)
 class _Layout:
-    """How tightly a table is set; the star of a best figure hangs in the gap before its column."""
+    """How tightly a table is set; the star of a best figure hangs in the gap before its column, if there is room."""
 
     table: Table
     gap: int = 2
@@ -31,7 +31,8 @@ class _Layout:
         columns = self.table.columns
         widths = [len(column.name) for column in columns]
         for row in self.table.rows:
-            widths = [max(w, len(self.text_of(value))) for w, value in zip(widths, row.values, strict=True)]
+            sizes = [len(self.text_of(value)) + (value.best and self.gap == 1) for value in row.values]
+            widths = [max(pair) for pair in zip(widths, sizes, strict=True)]
         for group, start, end in column_groups(columns):
             widths[start] += max(0, len(group) - sum(widths[start:end]) - self.gap * (end - start - 1))
         return widths

@@ -57,6 +57,14 @@ def test_the_appendix_tables_keep_all_their_columns(all_tables: list[Table]) -> 
         assert to_text(table).splitlines()[1].split() == [column.name for column in table.columns]
 
 
+def test_best_figures_side_by_side_stay_apart_where_columns_are_close() -> None:
+    ties = Row((text("mushroom"), *(figure(100.0, 2, best=True) for _ in range(8))))
+    table = Table("ties", "Ties", (Column("set", left=True), *(Column(f"m{number}") for number in range(8))), (ties,))
+    for width in (120, 75, 40):
+        rows = [line for line in to_text(table, width=width).splitlines() if line.startswith("mushroom")]
+        assert sum(line.count(" *100.00") for line in rows) == 8
+
+
 def test_text_marks_the_best_and_drops_optional_columns_where_it_is_narrow() -> None:
     lines = to_text(SMALL).splitlines()
     assert lines[0] == "A & B"
