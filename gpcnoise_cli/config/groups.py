@@ -14,7 +14,7 @@ from gpcnoise_cli.data.registry import DATASETS, MISSING_POLICIES, PROTOCOLS, SO
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.likelihoods.registry import DELTA_MODES, DELTA_PRIORS, OBJECTIVES
 
-# The groups of conf/train.yaml in its order; preset_likelihood is chosen by the preset, never by the user.
+# The groups of conf/train.yaml in its order; preset_likelihood and preset_method are the preset's, never the user's.
 GROUPS = ("dataset", "likelihood", "kernel", "delta", "optimizer", "runtime", "preset", "method")
 
 # What the keys may hold that are a choice, too, but of words that no file explains.

@@ -46,6 +46,14 @@ def test_fast_recipe_starts_gaussian_noise_short_and_is_content_sooner() -> None
         assert start_and_end(gaussian) == ("paper", False, 0.1)
 
 
+def test_a_recipe_may_want_something_of_one_method_only() -> None:
+    def rate(*overrides: str) -> float:
+        return compose(overrides).optimizer.learning_rate
+
+    assert (rate("method=ep"), rate("preset=paper", "method=ep"), rate("method=orth")) == (0.03, 0.01, 0.1)
+    assert rate("method=ep", "optimizer.learning_rate=0.2") == 0.2
+
+
 def test_the_cycles_of_the_fast_recipe_end_where_it_says() -> None:
     from gpcnoise_cli.training.schedule import Schedule
 

@@ -25,12 +25,13 @@ def test_every_choice_composes_and_bears_its_name(group: str, name: str) -> None
 
 def test_no_folder_of_the_tree_is_forgotten() -> None:
     folders = {path.name for path in conf_dir().iterdir() if path.is_dir()}
-    assert folders == {*GROUPS, "preset_likelihood"} - {"dataset"}
+    assert folders == {*GROUPS, "preset_likelihood", "preset_method"} - {"dataset"}
 
 
-def test_every_specialisation_belongs_to_a_recipe_and_a_likelihood() -> None:
-    pairs = {f"{preset}_{likelihood}" for preset in choices("preset") for likelihood in choices("likelihood")}
-    assert set(choices("preset_likelihood")) <= pairs
+@pytest.mark.parametrize("of", ["likelihood", "method"])
+def test_every_specialisation_belongs_to_a_recipe_and_a_choice(of: str) -> None:
+    pairs = {f"{preset}_{choice}" for preset in choices("preset") for choice in choices(of)}
+    assert set(choices(f"preset_{of}")) <= pairs
 
 
 def test_methods_are_those_of_the_registry() -> None:

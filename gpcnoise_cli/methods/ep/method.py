@@ -185,7 +185,10 @@ class EPFit:
             self.steps_per_call = 2 if first else int(np.clip(fit, 1, 2 * steps + 2))
             progress.progressed(step, self.end, loss)
             if self.split.n_test and (step % self._measure_every == 0 or step == self.end):
-                metrics = evaluate(self.classifier.predict(self.split.X_test), self.split.y_test)
+                probabilities = self.classifier.predict(self.split.X_test)
+                if not np.isfinite(probabilities).all():
+                    raise self._not_finite("a prediction")
+                metrics = evaluate(probabilities, self.split.y_test)
                 progress.measured(CurvePoint.at(step, self.history.seconds, None, metrics, None))
 
     @property
@@ -221,10 +224,7 @@ class EPFit:
             status, skipped, loss = NO_CAVITY, 0, float("nan")
         history.skipped += skipped
         if status == NOT_FINITE:
-            raise GpcnoiseError(
-                f"the loss is not a finite number at step {self.step}; try a smaller --learning-rate or "
-                f"method.settings.damping={self.settings.damping / 2:g}."
-            )
+            raise self._not_finite("the loss")
         if status == NO_CAVITY:
             if not history.lost:
                 progress.message(
@@ -234,6 +234,12 @@ class EPFit:
             self._rebuild()
             self.propagation.careful.assign(CAREFUL_STEPS)
         return loss
+
+    def _not_finite(self, what: str) -> GpcnoiseError:
+        return GpcnoiseError(
+            f"{what} is not a finite number at step {self.step}; try a smaller --learning-rate or "
+            f"method.settings.damping={self.settings.damping / 2:g}."
+        )
 
     def _rebuild(self) -> None:
         self.propagation.rebuild()
