@@ -139,6 +139,7 @@ def test_wrong_usage_is_one_sentence_and_code_two(cli: Cli, arguments: list[str]
     assert words in stderr
 
 
+@pytest.mark.slow
 def test_a_cell_is_computed_and_holds_everything(cli: Cli, tmp_path: Path) -> None:
     asked = ["--datasets", "waveform", "--likelihoods", "softmax", "--splits", "1", "--results", "mine"]
     tiny = ["--iterations", "20", "inducing=8", "batch_size=64", "--keep-probabilities"]

@@ -19,6 +19,7 @@ from tensorflow.python.framework.function_def_to_graph import function_def_to_gr
 
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.likelihoods import LIKELIHOODS
+from gpcnoise_cli.likelihoods.registry import paper_likelihoods
 from gpcnoise_cli.models.build import build_model, precision_context
 from gpcnoise_cli.models.kernels import KERNELS
 from gpcnoise_cli.training.loop import TrainingLoop
@@ -39,11 +40,12 @@ PREDICATES = {("If", "cond"), ("StatelessIf", "cond")}
 def settings() -> Iterator[Any]:
     """Every likelihood with every bound under both optimizers; then each other choice at least once with each.
 
-    Each is traced for a second or two; quick are the likelihoods under natural gradients, and one case of Adam.
+    Each is traced for a second or two; quick are the paper's likelihoods under natural gradients, and one case of Adam.
     """
+    quickly = {f"natgrad-{name}-{bound}" for name in paper_likelihoods() for bound in LIKELIHOODS[name].bounds}
 
     def case(name: str, *overrides: str, classes: int = 3) -> Any:
-        quick = name == "adam-binary" or ("likelihood.bound" in overrides[-1] and name.startswith("natgrad"))
+        quick = name == "adam-binary" or name in quickly
         return pytest.param(overrides, classes, id=name, marks=() if quick else pytest.mark.slow)
 
     for optimizer in ("adam", "natgrad"):
