@@ -18,8 +18,8 @@ GPCNOISE = [sys.executable, "-c", "from gpcnoise_cli.cli.main import run; run()"
 PATIENCE = 300.0
 # What differs between two computations of one cell.
 OWN = ("train_seconds", "seconds_per_step", "seconds", "resumed", "commit", "curve", "host")
-# Small models, but enough steps to be interrupted in the middle of them, and for Ray to notice that a node is gone, which
-# takes about five seconds; checkpoints all the time.
+# Small models, but enough steps to be interrupted in the middle of them, and for Ray to notice that a node is gone (in
+# about five seconds); checkpoints all the time.
 LONG = (
     "--iterations", "9000", "inducing=10", "batch_size=128", "runtime.eval_every=3000",
     "runtime.checkpoint_seconds=0.05", "runtime.jitter=1e-5",
