@@ -33,6 +33,7 @@ WORK = (
     "bench.timing.time_training",
     "bench.quality.measure_quality",
     "bench.classifiers.measure_classifiers",
+    "bench.real_tables.measure_tables",
     "bench.command.measure_command",
     "bench.grid.measure_grid",
     "bench.memory.measure_memory",
