@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -51,47 +52,26 @@ def load_split(
     if storage not in STORAGES:
         raise unknown_choice("storage", storage, STORAGES)
     _check_source(spec, source)
-    if spec.kind == "file":
-        path, target = _named(path, target)
-        treatment = treatment or Treatment()
-        if storage_of(path, storage, "--weights" if treatment.weights is not None else None) == "disk":
-            found = stored_table(
-                path,
-                target,
-                treatment,
-                protocol=protocol,
-                split=split,
-                test_fraction=test_fraction,
-                categories=categories,
-            )
-            _check_classes_in_training(found)
-            return hold_out(found, holdout)
-    loaded = _load(spec, protocol, split, source, path, target, treatment, test_fraction, categories)
-    loaded = hold_out(loaded, holdout)
-    return stored_split(loaded) if storage == "disk" else loaded
-
-
-def _load(
-    spec: DatasetSpec,
-    protocol: str,
-    split: int,
-    source: str,
-    path: str | None,
-    target: str | None,
-    treatment: Treatment | None,
-    test_fraction: float,
-    categories: str,
-) -> Split:
-    """All of it in memory."""
+    how: dict[str, Any] = {"protocol": protocol, "split": split}
     if spec.kind == "airline":
-        load = load_airline if spec.name == "airline" else load_nycflights
-        return load(spec, protocol=protocol, split=split)
-    table = _read(spec, protocol, source, path, target, treatment)
-    result = make_split(
-        spec.name, table, protocol=protocol, split=split, test_fraction=test_fraction, categories=categories
-    )
-    if spec.kind == "file":
-        _check_classes_in_training(result)
+        result = (load_airline if spec.name == "airline" else load_nycflights)(spec, **how)
+    else:
+        how |= {"test_fraction": test_fraction, "categories": categories}
+        if spec.kind == "file":
+            result = _own_table(*_named(path, target), treatment or Treatment(), storage, how)
+        else:
+            result = make_split(name, _read(spec, protocol, source), **how)
+    result = hold_out(result, holdout)
+    return stored_split(result) if storage == "disk" and result.store is None else result
+
+
+def _own_table(path: str, target: str, treatment: Treatment, storage: str, how: dict[str, Any]) -> Split:
+    """`how`: the protocol, the split and the like."""
+    if storage_of(path, storage, "--weights" if treatment.weights is not None else None) == "disk":
+        result = stored_table(path, target, treatment, **how)
+    else:
+        result = make_split("file", read_own_file(path, target, treatment), **how)
+    _check_classes_in_training(result)
     return result
 
 
@@ -111,11 +91,7 @@ def _check_source(spec: DatasetSpec, source: str) -> None:
         raise UsageError(f"{spec.name!r} has no source {source!r}; it has: {', '.join(sorted(possible))}.")
 
 
-def _read(
-    spec: DatasetSpec, protocol: str, source: str, path: str | None, target: str | None, treatment: Treatment | None
-) -> Table:
-    if spec.kind == "file":
-        return read_own_file(*_named(path, target), treatment)
+def _read(spec: DatasetSpec, protocol: str, source: str) -> Table:
     if spec.name == "banana":
         return read_banana(spec)
     row_number = protocol == "paper" and spec.kind == "uci"
