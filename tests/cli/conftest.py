@@ -6,7 +6,8 @@ import contextlib
 import functools
 import io
 import json
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,6 +40,16 @@ def three_class_table(n: int = 160, seed: int = 0) -> pd.DataFrame:
     colour, old = rng.choice(["dark red", "blue"], n), rng.random(n) > 0.5
     kind = np.where(height + (colour == "blue") > 0.5, "very good", np.where(weight > 0, "so, so", "bad"))
     return pd.DataFrame({"height": height, "weight": weight, "colour": colour, "old": old, "kind": kind})
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals_as_in_a_terminal() -> Iterator[None]:
+    """Under nohup or in the background of a script these are ignored, and what a test starts would inherit that."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture
