@@ -218,6 +218,7 @@ def test_two_processes_of_joblib(iris: Any) -> None:
     assert_allclose(*scores)
 
 
+@pytest.mark.slow
 def test_a_lengthscale_per_feature_needs_rows_unless_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = load_iris(return_X_y=True)
 

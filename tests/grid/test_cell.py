@@ -84,6 +84,7 @@ def test_a_method_and_its_settings_are_part_of_the_digest(another_method: str) -
 FILED = [path for folder in FOLDERS for path in sorted((RESULTS / folder).rglob("split-*.json"))]
 
 
+@pytest.mark.slow
 def test_every_filed_cell_looks_up_as_before() -> None:
     """By what its coordinates are composed to today; and one of each kind by its stored configuration, too."""
     assert len(FILED) >= 138

@@ -376,6 +376,7 @@ def test_whole_commands_and_grids_are_on_the_page(cli: Cli, here: Path) -> None:
     assert tables["bench-grid-1"][1][:4] == ["waveform", "step", "0", "3.0"]
 
 
+@pytest.mark.slow
 def test_the_committed_results_make_a_page(cli: Cli, here: Path) -> None:
     committed = Path(__file__).resolve().parents[2] / "results"
     page = made(cli, committed, "--out", here / "page.html")

@@ -60,6 +60,7 @@ def test_one_block_trains_as_memory_does_to_the_last_bit(
     assert ends[1][1:] == ends[0][1:]
 
 
+@pytest.mark.slow
 def test_small_blocks_resumed_end_bit_identical(
     config: Callable[..., TrainConfig],
     split: Callable[..., Split],

@@ -53,6 +53,7 @@ def test_on_ringnorm_delta_finds_its_optimum_and_the_model_is_not_left_at_chance
     assert delta == pytest.approx(optimal_delta(run), abs=0.03)
 
 
+@pytest.mark.slow
 def test_a_rare_class_among_many_inputs_is_learned_by_natural_gradients(
     config: Callable[..., TrainConfig], trainer: Build
 ) -> None:

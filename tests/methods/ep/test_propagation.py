@@ -107,6 +107,7 @@ def test_flipping_all_labels_flips_the_posterior_mean() -> None:
     assert_allclose(one.evidence(), other.evidence(), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_renaming_the_classes_renames_the_probabilities() -> None:
     X, y = data(60, 3)
     order = np.array([2, 0, 1])
@@ -117,7 +118,7 @@ def test_renaming_the_classes_renames_the_probabilities() -> None:
     assert_allclose(first.sum(axis=1), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("classes", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_minibatches_come_to_what_all_rows_at_once_come_to(classes: int) -> None:
     X, y = data(60, classes)
     whole = converged(propagation(X, y, X[:6], classes, damping=0.5), passes=400)
@@ -181,7 +182,7 @@ def evidence_with_sites_held(ep: Propagation) -> tf.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("classes", "shared"), [(2, "true"), pytest.param(3, "true", marks=pytest.mark.slow), (3, "false")]
+    ("classes", "shared"), [(2, "true"), *(pytest.param(3, shared, marks=pytest.mark.slow) for shared in ("true", "false"))]
 )
 def test_the_gradient_of_the_evidence_three_ways(classes: int, shared: str) -> None:
     X, y = data(30, classes)
