@@ -182,7 +182,7 @@ def evidence_with_sites_held(ep: Propagation) -> tf.Tensor:
 
 
 @pytest.mark.parametrize(
-    ("classes", "shared"), [(2, "true"), *(pytest.param(3, shared, marks=pytest.mark.slow) for shared in ("true", "false"))]
+    ("classes", "shared"), [(2, "true"), *(pytest.param(3, one, marks=pytest.mark.slow) for one in ("true", "false"))]
 )
 def test_the_gradient_of_the_evidence_three_ways(classes: int, shared: str) -> None:
     X, y = data(30, classes)
