@@ -27,7 +27,7 @@ LEAST_CLOSED = 0.5
 
 @dataclass(frozen=True)
 class Ablation:
-    """One thing flipped, for each preset; `likelihoods` and `datasets` are what is computed unless others are named."""
+    """One thing flipped, for each preset in which it can be; computed for `datasets` and `likelihoods` by default."""
 
     name: str
     reason: str
@@ -52,6 +52,8 @@ class Ablation:
         likelihoods: Sequence[str] = (),
     ) -> Grid:
         """The cells that flip it, starting from `source`."""
+        if source.preset not in self.overrides:
+            raise UsageError(f"{self.name} flips nothing in preset {source.preset}; name {either(list(self.overrides))}.")
         return Grid(
             source.preset,
             self.source(source).protocol,
@@ -102,6 +104,14 @@ ABLATIONS: dict[str, Ablation] = {
             _both("kernel.shared=true"),
             ("thyroid", "wall-following", "page-blocks"),
             ("probit", "softmax"),
+        ),
+        Ablation(
+            "kernel-per-class",
+            "kernel per class",
+            "one kernel for each class where preset fast, with more than ten of them, has one for all",
+            {"fast": ("kernel.shared=false",)},
+            ("letter", "chess-krvk"),
+            ("probit", "logit"),
         ),
         Ablation(
             "delta-prior",

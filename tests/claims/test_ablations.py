@@ -83,8 +83,9 @@ def test_a_gap_of_nothing_cannot_be_closed() -> None:
     assert Movement("ard", "adult", "GPC-I", "acc", 1, 85.0, 84.0, 86.0).closed == -1.0
 
 
-@pytest.mark.parametrize("name", ABLATIONS)
-@pytest.mark.parametrize("preset", ["paper", "fast"])
+@pytest.mark.parametrize(
+    ("name", "preset"), [(name, preset) for name in ABLATIONS for preset in ABLATIONS[name].overrides]
+)
 def test_every_ablation_is_a_grid_that_flips_something(name: str, preset: str) -> None:
     ablation, source = ABLATIONS[name], Source(preset, "paper")
     grid = ablation.grid(source, "rbf", (0,))
@@ -92,6 +93,11 @@ def test_every_ablation_is_a_grid_that_flips_something(name: str, preset: str) -
     assert cells
     assert bool(grid.departures()) != ablation.other_protocol
     assert {cell.config.protocol for cell in cells} == {"clean" if ablation.other_protocol else "paper"}
+
+
+def test_a_preset_that_has_it_already_is_named() -> None:
+    with pytest.raises(UsageError, match="kernel-per-class flips nothing in preset paper; name fast"):
+        ABLATIONS["kernel-per-class"].grid(Source("paper", "paper"), "rbf", (0,))
 
 
 def test_softmax_has_no_prior_to_flip() -> None:

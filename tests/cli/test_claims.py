@@ -104,7 +104,7 @@ def test_write_then_check_then_delete(cli: Cli, results: Path) -> None:
 
 def test_the_ablations_are_listed(cli: Cli) -> None:
     stdout = cli("claims", "ablate").stdout
-    for name in ("row-number", "ard", "shared-kernel", "delta-prior", "squash", "k-means", "steps"):
+    for name in ("row-number", "ard", "shared-kernel", "kernel-per-class", "delta-prior", "squash", "k-means", "steps"):
         assert name in stdout
     assert set(json.loads(cli("claims", "ablate", "--json").stdout)["ablations"]) >= {"row-number", "ard"}
 
