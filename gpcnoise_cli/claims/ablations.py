@@ -53,7 +53,9 @@ class Ablation:
     ) -> Grid:
         """The cells that flip it, starting from `source`."""
         if source.preset not in self.overrides:
-            raise UsageError(f"{self.name} flips nothing in preset {source.preset}; name {either(list(self.overrides))}.")
+            raise UsageError(
+                f"{self.name} flips nothing in preset {source.preset}; name {either(list(self.overrides))}."
+            )
         return Grid(
             source.preset,
             self.source(source).protocol,
