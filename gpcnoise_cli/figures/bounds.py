@@ -150,31 +150,24 @@ class BoundsResult:
         )
         return said + self._about_training() + self._about_absent()
 
+    def gains(self, metric: str) -> dict[str, list[float]]:
+        """Tilted minus gumbel on each set, a value for each split."""
+        gains: dict[str, list[float]] = {}
+        for c in self.comparisons:
+            values = getattr(c, metric)
+            gains.setdefault(c.dataset, []).append(values["tilted"] - values["gumbel"])
+        return gains
+
     def _about_training(self) -> list[str]:
         if not self.comparisons:
             return []
-        names = list(dict.fromkeys(c.dataset for c in self.comparisons))
-        mean = {
-            name: {
-                metric: np.mean(
-                    [
-                        getattr(c, metric)["tilted"] - getattr(c, metric)["gumbel"]
-                        for c in self.comparisons
-                        if c.dataset == name
-                    ]
-                )
-                for metric in ("acc", "nll")
-            }
-            for name in names
-        }
-        better_nll = [name for name in names if mean[name]["nll"] < 0]
-        better_acc = [name for name in names if mean[name]["acc"] > 0]
-        overall = {metric: float(np.mean([mean[name][metric] for name in names])) for metric in ("acc", "nll")}
+        nll, acc = ({name: np.mean(gains) for name, gains in self.gains(metric).items()} for metric in ("nll", "acc"))
+        lower, higher = [name for name in nll if nll[name] < 0], [name for name in acc if acc[name] > 0]
         return [
-            f"Trained with the tilted bound instead of the paper's, the nll is lower on {len(better_nll)} of "
-            f"{len(names)} sets ({', '.join(better_nll) or 'none'}) and changes by {overall['nll']:+.4f} nats on "
-            f"average; the accuracy is higher on {len(better_acc)} ({', '.join(better_acc) or 'none'}) and changes by "
-            f"{overall['acc']:+.2f} points on average."
+            f"Trained with the tilted bound instead of the paper's, the nll is lower on {len(lower)} of {len(nll)} "
+            f"sets ({', '.join(lower) or 'none'}) and changes by {np.mean([*nll.values()]):+.4f} nats on average; "
+            f"the accuracy is higher on {len(higher)} ({', '.join(higher) or 'none'}) and changes by "
+            f"{np.mean([*acc.values()]):+.2f} points on average."
         ]
 
     def _about_absent(self) -> list[str]:
@@ -322,17 +315,12 @@ def _panel(axes: Axes, curve: LooseCurve) -> None:
 
 def _comparisons(result: BoundsResult, note: str) -> Figure:
     """Tilted minus gumbel: side by side the two would hide each other."""
-    names = list(dict.fromkeys(c.dataset for c in result.comparisons))
+    names = list(result.gains("nll"))
     figure = new_figure(PAGE, 1.1 + 0.3 * len(names), note=note)
     panels = figure.subplots(1, 2, sharey=True)
     labels = "nll, tilted − gumbel, nats (left is better)", "accuracy, tilted − gumbel, points (right is better)"
     for axes, metric, label, better in zip(panels, ("nll", "acc"), labels, (-1, 1), strict=True):
-        for row, name in enumerate(names):
-            gains = [
-                getattr(c, metric)["tilted"] - getattr(c, metric)["gumbel"]
-                for c in result.comparisons
-                if c.dataset == name
-            ]
+        for row, gains in enumerate(result.gains(metric).values()):
             mean = float(np.mean(gains))
             axes.barh(row, mean, height=0.5, color=BLUE if better * mean > 0 else GREY)
             if len(gains) > 1:
