@@ -50,6 +50,7 @@ def look(index: int) -> Look:
 # The paper's own first, then the methods that it compares them with, so that none of these share a colour.
 _ORDER = dict.fromkeys([*paper_likelihoods(), *(name for name in variants() if name not in LIKELIHOODS), *variants()])
 METHOD_LOOKS = {name: look(index) for index, name in enumerate(_ORDER)}
+LABEL_LOOKS = {spec.label: METHOD_LOOKS[name] for name, spec in variants().items()}  # by what tables call it
 
 _RC: dict[str, Any] = {
     "font.family": "DejaVu Sans",

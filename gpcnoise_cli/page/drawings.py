@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from gpcnoise_cli.figures.run_pictures import (
     importance_figure,
     reliability_figure,
 )
-from gpcnoise_cli.figures.style import BLACK, WHITE, drawing, label_axes, look, new_figure
+from gpcnoise_cli.figures.style import BLACK, LABEL_LOOKS, WHITE, drawing, label_axes, look, new_figure
 from gpcnoise_cli.page.found import is_number
 from gpcnoise_cli.page.svg import inline_svg
 from gpcnoise_cli.tables.critical_difference import rank_figure
@@ -183,7 +184,7 @@ def _difference_figure(
         axes.plot(
             [value for _, value in found],
             [row + apart for row, _ in found],
-            **{**look(index).plot(), "linestyle": ""},
+            **{**LABEL_LOOKS.get(method, look(index)).plot(), "linestyle": ""},
             markersize=72 * LANE + 0.2,
             markeredgecolor=WHITE,
             markeredgewidth=0.4,
@@ -203,6 +204,7 @@ def _difference_figure(
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:+g}" if value else "0")
     axes.margins(x=0.1)
     label_axes(axes)
-    columns = max(min(len(methods), 4 if width < WIDE else 8), 1)
+    rows = math.ceil(len(methods) / (4 if width < WIDE else 6))
+    columns = math.ceil(len(methods) / max(rows, 1))
     figure.legend(*axes.get_legend_handles_labels(), loc="outside upper center", ncols=columns, columnspacing=1.2)
     return figure, texts

@@ -12,11 +12,15 @@ from hypothesis import strategies as st
 from gpcnoise_cli.evaluation.calibration import Reliability
 from gpcnoise_cli.evaluation.importance import Importance
 from gpcnoise_cli.figures.run_pictures import MOST_DOTS
+from gpcnoise_cli.figures.style import drawing
 from gpcnoise_cli.page.drawings import (
     MOST_POINTS,
+    NARROW,
     SPARK_HEIGHT,
     SPARK_WIDTH,
+    WIDE,
     Drawing,
+    _difference_figure,
     curve_drawing,
     difference_drawing,
     importance_drawing,
@@ -77,6 +81,17 @@ def test_every_dot_of_a_curve_says_its_value() -> None:
 def test_any_curve_can_be_drawn(y: list[float]) -> None:
     drawn = curve_drawing("x", "t", list(range(len(y))), y)
     assert len(told(drawn)) == min(len(y), MOST_DOTS)
+
+
+def test_the_key_of_all_methods_fits_its_figure() -> None:
+    methods = ("Selu", "ORTH", "GPCep", "GPCaug", "GPC-I", "GPC-II", "GPC-III", "GPCsm")
+    for width in (NARROW, WIDE):
+        with drawing():
+            figure, _ = _difference_figure({"a": dict.fromkeys(methods, 0.5)}, methods, width, 2)
+            figure.draw_without_rendering()
+            box = figure.legends[0].get_window_extent()
+            assert box.x0 >= 0
+            assert box.x1 <= figure.bbox.x1
 
 
 def test_a_difference_names_its_set_and_method() -> None:
