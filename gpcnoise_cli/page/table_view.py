@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from gpcnoise_cli.tables.table import NOT_APPLICABLE, NOT_COMPUTED, Column, Row, Table, Value, column_groups
 
 # Longer words than these are broken into lines.
-_LONG = 24
+_LONG = 20
 
 
 @dataclass(frozen=True)

@@ -81,7 +81,7 @@ def test_a_method_and_its_settings_are_part_of_the_digest(another_method: str) -
 
 
 # Folder of a preset, protocol, kernel, set, likelihood or method, split.
-FILED = [path for folder in FOLDERS for path in sorted((RESULTS / folder).rglob("split-*.json"))]
+FILED = [path for folder in FOLDERS for path in sorted((RESULTS / folder).rglob("split-??.json"))]
 
 
 @pytest.mark.slow
