@@ -12,12 +12,13 @@ import pytest
 Cells = Callable[..., list[Path]]
 OVERFLOW = """[...document.querySelectorAll("body *")].filter(e => !e.closest(".scroll, .hidden, .skip")
   && e.getBoundingClientRect().right > document.documentElement.clientWidth + 1).map(e => e.outerHTML.slice(0, 80))"""
-SCROLLING = """[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1)
-  .map(e => e.querySelector("table, svg").id)"""
-# Those with fewer columns than a grid of all methods has.
-NARROW_SCROLLING = """[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1)
-  .map(e => e.querySelector("table, svg")).filter(e => e.querySelectorAll("tbody tr:first-child > *").length < 15)
-  .map(e => e.id)"""
+SCROLLS = """[...document.querySelectorAll(".scroll")].filter(e => e.scrollWidth > e.clientWidth + 1)
+  .map(e => e.querySelector("table, svg"))"""
+SCROLLING = f"{SCROLLS}.map(e => e.id)"
+# Those with so few columns that they should fit a desktop.
+NARROW_SCROLLING = (
+    SCROLLS + """.filter(e => e.querySelectorAll("tbody tr:first-child > *").length <= 10).map(e => e.id)"""
+)
 CUED = """[...document.querySelectorAll(".scroll")].filter(e => e.classList.contains("more")
   && e.nextElementSibling.checkVisibility()).map(e => e.querySelector("table, svg").id)"""
 CHARTS = """[...document.querySelectorAll(".chart")].filter(e => e.checkVisibility()).filter(e =>
