@@ -1,17 +1,19 @@
 """Why a figure differs: a setting flipped, and how far that moves the figure towards the published one.
 
 A contradiction has a reason only where cells are filed that flip one thing and close at least half of the gap on the
-splits that both have; of several, the one that closes the most. Otherwise its reason is not known.
+splits that both have; of several, the one that closes the most. An average moves with those of its sets that were
+flipped. A statement has a reason where it holds with all of its sets flipped. Otherwise the reason is not known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
+from typing import Literal
 
-from gpcnoise_cli.claims.claim import Claim, column_of
+from gpcnoise_cli.claims.claim import Claim
 from gpcnoise_cli.claims.evidence import ABLATIONS_FOLDER, Evidence, Source
 from gpcnoise_cli.config.groups import either
 from gpcnoise_cli.errors import UsageError, unknown_choice
@@ -27,7 +29,10 @@ LEAST_CLOSED = 0.5
 
 @dataclass(frozen=True)
 class Ablation:
-    """One thing flipped, for each preset in which it can be; computed for `datasets` and `likelihoods` by default."""
+    """One thing flipped, for each preset in which it can be; computed for `datasets` and `likelihoods` by default.
+
+    With `other`, the flip is the plain grid of the other protocol or preset, and its cells are filed there.
+    """
 
     name: str
     reason: str
@@ -35,13 +40,15 @@ class Ablation:
     overrides: Mapping[str, tuple[str, ...]]
     datasets: tuple[str, ...]
     likelihoods: tuple[str, ...]
-    other_protocol: bool = False
+    other: Literal["protocol", "preset"] | None = None
 
     def source(self, flipped_from: Source) -> Source:
         """Whose cells show the flip."""
-        if not self.other_protocol:
-            return flipped_from
-        return Source(flipped_from.preset, next(name for name in PROTOCOLS if name != flipped_from.protocol))
+        if self.other == "protocol":
+            return replace(flipped_from, protocol=next(name for name in PROTOCOLS if name != flipped_from.protocol))
+        if self.other == "preset":
+            return replace(flipped_from, preset=next(name for name in PRESETS if name != flipped_from.preset))
+        return flipped_from
 
     def grid(
         self,
@@ -56,9 +63,10 @@ class Ablation:
             raise UsageError(
                 f"{self.name} flips nothing in preset {source.preset}; name {either(list(self.overrides))}."
             )
+        there = self.source(source)
         return Grid(
-            source.preset,
-            self.source(source).protocol,
+            there.preset,
+            there.protocol,
             kernel,
             tuple(datasets) or self.datasets,
             tuple(likelihoods) or self.likelihoods,
@@ -67,11 +75,11 @@ class Ablation:
         )
 
     def folder(self, results: Path) -> Path:
-        return results / ABLATIONS_FOLDER / self.name
+        return results if self.other else results / ABLATIONS_FOLDER / self.name
 
     def evidence(self, results: Path) -> Evidence:
         """The cells that are filed for it."""
-        return Evidence.read(self.folder(results), departing=True)
+        return Evidence.read(self.folder(results), departing=self.other is None)
 
 
 def _both(*overrides: str) -> dict[str, tuple[str, ...]]:
@@ -89,7 +97,16 @@ ABLATIONS: dict[str, Ablation] = {
             _both(),
             ("magic", "chess-krvk", "wall-following", "mushroom", "statlog-landsat", "nursery"),
             ("probit", "softmax"),
-            other_protocol=True,
+            other="protocol",
+        ),
+        Ablation(
+            "training",
+            "the paper's training",
+            "preset paper instead of fast: 10,000 steps of Adam from 0.1√d, δ by gradient, a kernel for every class",
+            {"fast": ()},
+            ("connect-4",),
+            _WITH_DELTA,
+            other="preset",
         ),
         Ablation(
             "ard",
@@ -194,19 +211,25 @@ def movement(
     evidence: Evidence, flipped: Evidence,
 ) -> Movement | None:  # fmt: skip
     """How the flip moves one figure; None where no split has both."""
-    before = evidence.values(source, kernel, dataset, label, metric)
+    published = published_figures(metric, kernel).get((dataset, label))
+    return _moved(ablation, source, kernel, (dataset,), label, metric, evidence, flipped, published)
+
+
+def _moved(
+    ablation: Ablation, source: Source, kernel: str, names: Sequence[str], label: str, metric: str,
+    evidence: Evidence, flipped: Evidence, published: float | None,
+) -> Movement | None:  # fmt: skip
+    """The mean over sets, on the splits on which any of them was flipped; the others stay as they are."""
     there = ablation.source(source)
-    after = flipped.values(there, kernel, dataset, label, metric)
-    if not after and ablation.other_protocol:  # the grid of the other protocol is the same flip
-        after = evidence.values(there, kernel, dataset, label, metric)
-    both = sorted(before.keys() & after.keys())
+    lines = [evidence.values(source, kernel, name, label, metric) for name in names]
+    flips = [flipped.values(there, kernel, name, label, metric) for name in names]
+    both = [split for split in lines[0] if all(split in one for one in lines) and any(split in one for one in flips)]
     if not both:
         return None
-    published = published_figures(metric, kernel).get((dataset, label))
-    return Movement(
-        ablation.name, dataset, label, metric, len(both),
-        mean(before[split] for split in both), mean(after[split] for split in both), published,
-    )  # fmt: skip
+    before = mean(line[split] for split in both for line in lines)
+    after = mean(flip.get(split, line[split]) for split in both for line, flip in zip(lines, flips, strict=True))
+    touched = ", ".join(name for name, flip in zip(names, flips, strict=True) if flip)
+    return Movement(ablation.name, touched, label, metric, len(both), before, after, published)
 
 
 def movements(ablation: Ablation, source: Source, kernel: str, evidence: Evidence, flipped: Evidence) -> list[Movement]:
@@ -221,18 +244,46 @@ def movements(ablation: Ablation, source: Source, kernel: str, evidence: Evidenc
     return [one for one in found if one is not None]
 
 
-def reason_for(claim: Claim, source: Source | None, evidence: Evidence, cache: dict[str, Evidence]) -> str | None:
-    """The reason code of the ablation that closes most of the gap, if that is at least half of it."""
-    if source is None or not claim.is_figure or column_of(claim.label) is None:
+def reason_for(
+    claim: Claim, source: Source | None, published: float | None, evidence: Evidence, cache: dict[str, Evidence]
+) -> str | None:
+    """The reason code of the ablation that explains most; `published` is what our figure was compared with."""
+    if source is None:
         return None
+    names = [name for name in claim.members() if evidence.values(source, claim.kernel, name, claim.label, claim.metric)]
     best: tuple[float, str] | None = None
     for ablation in ABLATIONS.values():
         if ablation.name not in cache:
             cache[ablation.name] = ablation.evidence(evidence.base)
-        moved = movement(
-            ablation, source, claim.kernel, claim.sets, claim.label, claim.metric, evidence, cache[ablation.name]
-        )
-        if moved is not None and moved.closed is not None and moved.closed >= LEAST_CLOSED:
-            copied = claim.label in COPIED and ablation.other_protocol
-            best = max(best or (0.0, ""), (moved.closed, COPIED_COLUMN if copied else ablation.reason))
+        if source.preset not in ablation.overrides:
+            continue
+        found = _explains(ablation, claim, source, names, published, evidence, cache[ablation.name])
+        best = max(filter(None, (best, found)), default=None)
     return best[1] if best else None
+
+
+def _explains(
+    ablation: Ablation,
+    claim: Claim,
+    source: Source,
+    names: Sequence[str],
+    published: float | None,
+    evidence: Evidence,
+    flipped: Evidence,
+) -> tuple[float, str] | None:
+    """The part of the gap that the flip closes, if that is at least half of it, and the reason in words."""
+    if claim.value is None:
+        there = ablation.source(source)
+        first, second = (
+            flipped.averages(there, claim.kernel, names, label, claim.metric) for label in (claim.label, claim.against)
+        )
+        sign = -1.0 if claim.metric == "acc" else 1.0
+        differences = [sign * (first[split] - second[split]) for split in first.keys() & second.keys()]
+        holds = claim.check == "better" and differences and mean(differences) < -(claim.margin or 0.0)
+        return (1.0, ablation.reason) if holds else None
+    moved = _moved(ablation, source, claim.kernel, names, claim.label, claim.metric, evidence, flipped, published)
+    if moved is None or moved.closed is None or moved.closed < LEAST_CLOSED:
+        return None
+    reason = COPIED_COLUMN if claim.label in COPIED and ablation.other == "protocol" else ablation.reason
+    partly = len(names) > 1 and moved.dataset != ", ".join(names)
+    return moved.closed, f"{reason} ({moved.dataset})" if partly else reason

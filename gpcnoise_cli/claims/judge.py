@@ -60,7 +60,8 @@ def judge_all(
     for claim in all_claims() if claims is None else claims:
         one = judge(claim, evidence, presets, protocol)
         if one.verdict is Verdict.CONTRADICTED:
-            one = replace(one, reason=reason_for(one.claim, one.source, evidence, ablations) or NOT_KNOWN)
+            reason = reason_for(one.claim, one.source, one.published, evidence, ablations)
+            one = replace(one, reason=reason or NOT_KNOWN)
         judged.append(one)
     return judged
 

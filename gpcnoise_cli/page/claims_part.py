@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpcnoise_cli.claims.ablations import ABLATIONS, movements
+from gpcnoise_cli.claims.equivalence import Verdict
 from gpcnoise_cli.claims.evidence import Evidence, Source
-from gpcnoise_cli.claims.judge import judge_all
+from gpcnoise_cli.claims.judge import Judged, judge_all
 from gpcnoise_cli.claims.table import claims_tables, counts, counts_table, movements_table
 from gpcnoise_cli.page.table_view import TableView, view_table
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
@@ -31,18 +33,31 @@ def claims_part(folder: Path) -> ClaimsPart | None:
     told = f"{len(judged)} claims: " + ", ".join(f"{count} {name}" for name, count in number.items()) + "."
     by_table = replace(view_table(counts_table(judged)), sortable=False)
     return ClaimsPart(
-        by_table, tuple(map(view_table, claims_tables(judged, in_full=True))), _ablations(folder, evidence), told
+        by_table,
+        tuple(map(view_table, claims_tables(judged, in_full=True))),
+        _ablations(folder, evidence, judged),
+        told,
     )
 
 
-def _ablations(folder: Path, evidence: Evidence) -> tuple[TableView, ...]:
+def _ablations(folder: Path, evidence: Evidence, judged: Sequence[Judged]) -> tuple[TableView, ...]:
+    """Of a flip that is a grid of its own, only the contradicted figures."""
+    contradicted = {
+        (one.claim.sets, one.claim.label, one.claim.metric, one.claim.kernel)
+        for one in judged
+        if one.claim.is_figure and one.verdict is Verdict.CONTRADICTED
+    }
     views = []
     for ablation in ABLATIONS.values():
         filed = ablation.evidence(folder)
         for preset in PRESETS:
             for protocol in PROTOCOLS:
                 for kernel in sorted({kernel for _, kernel, _, _ in filed.cells}):
-                    moved = movements(ablation, Source(preset, protocol), kernel, evidence, filed)
+                    moved = [
+                        one
+                        for one in movements(ablation, Source(preset, protocol), kernel, evidence, filed)
+                        if ablation.other is None or (one.dataset, one.label, one.metric, kernel) in contradicted
+                    ]
                     if moved:
                         title = f"{ablation.reason}: {ablation.says} (preset {preset}, protocol {protocol}, {kernel})"
                         name = f"ablation-{ablation.name}-{preset}-{protocol}-{kernel.replace('+', '-')}"

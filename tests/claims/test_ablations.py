@@ -14,6 +14,7 @@ from gpcnoise_cli.claims.evidence import Evidence, Source
 from gpcnoise_cli.claims.judge import judge_all
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.methods.registry import METHODS
+from gpcnoise_cli.tables.published import published_figures, published_sets
 
 Cells = Callable[..., list[Path]]
 FAST = Source("fast", "paper")
@@ -77,6 +78,42 @@ def test_so_has_orth_with_the_kernel_it_was_published_with(
     assert reason(tmp_path / "results", name) == "copied column"
 
 
+def test_the_grid_of_the_other_preset_shows_what_the_training_does(uci_cells: Cells, tmp_path: Path) -> None:
+    name = "tab_UCI_nll/thyroid/GPC-II/nll"  # published: 0.0285
+    uci_cells("thyroid", "GPC-II", nlls(0.120, 0.121, 0.122))
+    uci_cells("thyroid", "GPC-II", nlls(0.03), ledger="uci")
+    assert reason(tmp_path / "results", name) == "the paper's training"
+
+
+def test_an_average_moves_with_the_sets_that_were_flipped_and_names_them(uci_cells: Cells, tmp_path: Path) -> None:
+    for one in published_sets():
+        if one.binary and one.name != "miniboone":
+            published = published_figures("acc", "matern52+rbf")[one.name, "GPC-I"]
+            here = 84.0 if one.name == "connect-4" else published  # published: 76.43
+            uci_cells(one.name, "GPC-I", [(here + 0.01 * k, 0.1) for k in range(3)], kernel="matern52+rbf")
+    (name,) = [
+        claim.name
+        for claim in all_claims()
+        if (claim.table, claim.sets, claim.label, claim.metric) == ("V", "binary", "GPC-I", "acc")
+    ]
+    assert reason(tmp_path / "results", name) == "not known"
+    uci_cells("connect-4", "GPC-I", [(76.0, 0.5)], kernel="matern52+rbf", ledger="uci")
+    assert reason(tmp_path / "results", name) == "the paper's training (connect-4)"
+
+
+def test_a_statement_has_a_reason_where_it_holds_with_all_its_sets_flipped(uci_cells: Cells, tmp_path: Path) -> None:
+    binary = [one.name for one in published_sets() if one.binary and one.name != "miniboone"]
+    for name in binary:
+        uci_cells(name, "GPC-I", nlls(0.20, 0.21, 0.22))
+        uci_cells(name, "GPC-III", nlls(0.25, 0.26, 0.27))
+        assert reason(tmp_path / "results", "text/binary-nll-logit") == ("not known" if name == binary[-1] else "")
+    for name in binary:
+        assert reason(tmp_path / "results", "text/binary-nll-logit") == "not known"
+        uci_cells(name, "GPC-I", nlls(0.20), ledger="uci")
+        uci_cells(name, "GPC-III", nlls(0.19), ledger="uci")
+    assert reason(tmp_path / "results", "text/binary-nll-logit") == "the paper's training"
+
+
 def test_a_gap_of_nothing_cannot_be_closed() -> None:
     assert Movement("ard", "adult", "GPC-I", "acc", 1, 85.0, 86.0, 85.0).closed is None
     assert Movement("ard", "adult", "GPC-I", "acc", 1, 85.0, 86.0, None).closed is None
@@ -91,8 +128,10 @@ def test_every_ablation_is_a_grid_that_flips_something(name: str, preset: str) -
     grid = ablation.grid(source, "rbf", (0,))
     cells = grid.cells()
     assert cells
-    assert bool(grid.departures()) != ablation.other_protocol
-    assert {cell.config.protocol for cell in cells} == {"clean" if ablation.other_protocol else "paper"}
+    assert bool(grid.departures()) == (ablation.other is None)
+    assert {(cell.config.preset, cell.config.protocol) for cell in cells} == {
+        ("paper" if ablation.other == "preset" else preset, "clean" if ablation.other == "protocol" else "paper")
+    }
 
 
 def test_a_preset_that_has_it_already_is_named() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from gpcnoise_cli.claims.ablations import ABLATIONS
 from gpcnoise_cli.claims.claim import all_claims
 
 Cli = Callable[..., Any]
@@ -104,7 +105,7 @@ def test_write_then_check_then_delete(cli: Cli, results: Path) -> None:
 
 def test_the_ablations_are_listed(cli: Cli) -> None:
     stdout = cli("claims", "ablate").stdout
-    for name in ("row-number", "ard", "shared-kernel", "kernel-per-class", "delta-prior", "squash", "k-means", "steps"):
+    for name in ABLATIONS:
         assert name in stdout
     assert set(json.loads(cli("claims", "ablate", "--json").stdout)["ablations"]) >= {"row-number", "ard"}
 
@@ -115,7 +116,9 @@ def test_the_cells_of_an_ablation_before_they_are_computed(cli: Cli) -> None:
     assert found["folder"] == "results/ablations/ard/uci-fast"
     assert (found["to do"], len(found["cells"])) == (4, 4)
     found = json.loads(cli("claims", "ablate", "row-number", *asked).stdout)
+    assert found["folder"] == "results/uci-fast"
     assert all(cell["name"].startswith("clean/rbf/twonorm/") for cell in found["cells"])
+    assert json.loads(cli("claims", "ablate", "training", *asked).stdout)["folder"] == "results/uci"
 
 
 @pytest.mark.slow

@@ -58,7 +58,8 @@ class EPClassifier:
         self.training: dict[str, Any] = {}  # what is to be said of it, where it took place here
 
     @cached_property
-    def _posterior(self) -> Any:
+    def posterior(self) -> Any:
+        """m and S of every latent function, as a compiled function."""
         return tf.function(self.model.posterior, input_signature=[], autograph=False)
 
     @cached_property
@@ -70,7 +71,7 @@ class EPClassifier:
 
     def predict(self, X: NDArray[np.floating]) -> NDArray[np.float64]:
         rows, found = self.config.runtime.chunk_rows, np.empty((len(X), self.model.num_classes))
-        posterior = self._posterior()
+        posterior = self.posterior()
         for at in range(0, len(X), rows):
             found[at : at + rows] = self._block(tf.constant(X[at : at + rows], tf.float64), *posterior).numpy()
         return found
@@ -184,12 +185,20 @@ class EPFit:
             fit = int(SECONDS_PER_CALL * steps / took)
             self.steps_per_call = 2 if first else int(np.clip(fit, 1, 2 * steps + 2))
             progress.progressed(step, self.end, loss)
-            if self.split.n_test and (step % self._measure_every == 0 or step == self.end):
-                probabilities = self.classifier.predict(self.split.X_test)
-                if not np.isfinite(probabilities).all():
-                    raise self._not_finite("a prediction")
-                metrics = evaluate(probabilities, self.split.y_test)
-                progress.measured(CurvePoint.at(step, self.history.seconds, None, metrics, None))
+            if step % self._measure_every == 0 or step == self.end:
+                self._measure(progress)
+
+    def _measure(self, progress: Progress) -> None:
+        if not np.isfinite(self.classifier.posterior()[0]).all() and self.step > self.history.rebuilt_at:
+            # The next step would meet it: features that grew stale since the last rebuild cost Λ its definiteness.
+            self._recover(progress)
+        if not self.split.n_test:
+            return
+        probabilities = self.classifier.predict(self.split.X_test)
+        if not np.isfinite(probabilities).all():
+            raise self._not_finite("a prediction")
+        metrics = evaluate(probabilities, self.split.y_test)
+        progress.measured(CurvePoint.at(self.step, self.history.seconds, None, metrics, None))
 
     @property
     def _measure_every(self) -> int:
@@ -226,14 +235,18 @@ class EPFit:
         if status == NOT_FINITE:
             raise self._not_finite("the loss")
         if status == NO_CAVITY:
-            if not history.lost:
-                progress.message(
-                    f"a variance is not positive at step {self.step}: rebuilding the posterior, with half the damping."
-                )
-            history.lost.append(self.step)
-            self._rebuild()
-            self.propagation.careful.assign(CAREFUL_STEPS)
+            self._recover(progress)
         return loss
+
+    def _recover(self, progress: Progress) -> None:
+        """The posterior anew, and smaller steps for a while."""
+        if not self.history.lost:
+            progress.message(
+                f"a variance is not positive at step {self.step}: rebuilding the posterior, with half the damping."
+            )
+        self.history.lost.append(self.step)
+        self._rebuild()
+        self.propagation.careful.assign(CAREFUL_STEPS)
 
     def _not_finite(self, what: str) -> GpcnoiseError:
         return GpcnoiseError(

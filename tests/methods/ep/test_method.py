@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,17 @@ def test_a_posterior_that_cannot_be_factorised_is_rebuilt(rings: Split) -> None:
     facts = fit.run(Progress()).facts()
     assert facts["lost_cavities"] == 1
     assert np.isfinite(facts["objective_value"])
+
+
+@pytest.mark.parametrize("rows", ["with test rows", "without"])
+def test_a_posterior_that_is_lost_when_it_is_measured_is_rebuilt(rings: Split, rows: str) -> None:
+    split = rings if rows == "with test rows" else replace(rings, X_test=rings.X_test[:0], y_test=rings.y_test[:0])
+    fit = METHOD.start(config("iterations=6"), split)
+    fit._advance(Progress())
+    fit.model.precision.assign(-fit.model.precision)
+    fit._measure(Progress())
+    assert fit.history.lost == [fit.step]
+    assert np.isfinite(fit.classifier.posterior()[0]).all()
 
 
 def test_a_site_that_is_too_strong_is_left_out_and_counted(rings: Split) -> None:
