@@ -254,7 +254,7 @@ def reason_for(
     best: tuple[float, str] | None = None
     for ablation in ABLATIONS.values():
         if ablation.name not in cache:
-            cache[ablation.name] = ablation.evidence(evidence.base)
+            cache[ablation.name] = evidence if ablation.other else ablation.evidence(evidence.base)
         if source.preset not in ablation.overrides:
             continue
         found = _explains(ablation, claim, source, names, published, evidence, cache[ablation.name])
