@@ -12,10 +12,11 @@ The adjoint keeps P_c A: it yields ∂A without a further product, and A diag(�
 and the curvature that a natural-gradient step needs. Where a kernel serves a single class, L⁻ᵀP_c A is kept instead:
 ν^c = k + colsum(K_mn ∘ L⁻ᵀP_c A), and ∂K_mn is known without a further product. Nothing is differentiated through the
 Cholesky factor: ∂K_mm = L⁻ᵀ Φ(−∂A Aᵀ) L⁻¹, Φ taking the lower triangle and halving the diagonal; K_mm being symmetric,
-only the symmetric part of that counts. Where it pays, triangular and symmetric m×m matrices are multiplied in halves.
+only the symmetric part of that counts.
 
-The m×m work is done in the dtype of K_mm, the m×B work in the dtype of K_nm; `mixed` precision is float64 for the
-first and float32 for the second. docs/engine.md derives the formulas.
+What K_mm's condition amplifies is done in the dtype of K_mm (its factor, the inverse, the solve by Lᵀ), all else in
+the dtype of K_nm; `mixed` precision is float64 for the first and float32 for the second. docs/engine.md derives the
+formulas.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ class Marginals(NamedTuple):
     A: tf.Tensor  # [G, B, m]: the transpose of the paper's A
     P: tf.Tensor  # [C, m, m]
     PA: tf.Tensor  # [G, B, C/G, m]; L⁻ᵀP_c A where a kernel serves a single class
-    L_inverse: tf.Tensor  # [G, m, m], in the dtype of K_mm
+    L: tf.Tensor  # [G, m, m], in the dtype of K_mm
+    L_inverse: tf.Tensor  # [G, m, m]
 
 
 class Adjoints(NamedTuple):
@@ -58,10 +60,11 @@ def inverse_of_triangular(L: tf.Tensor) -> tf.Tensor:
 def inverse_cholesky(K: tf.Tensor) -> tf.Tensor:
     """L⁻¹ for a (batch of) positive definite K = LLᵀ.
 
-    TensorFlow factorises and solves on one core; by halves, most of the work becomes products, which use them all.
+    TensorFlow factorises and solves without the processor's widest instructions, which its float32 products use, but
+    not its float64 ones. So halves are worth it in float32, where they turn most of the work into products.
     """
     h = K.shape[-1] // 2
-    if h < SMALLEST_HALF:
+    if h < SMALLEST_HALF or K.dtype == tf.float64:
         return inverse_of_triangular(tf.linalg.cholesky(K))
     upper = inverse_of_triangular(tf.linalg.cholesky(K[..., :h, :h]))
     left = product(K[..., h:, :h], upper, transpose_b=True)  # the lower left block of L
@@ -74,62 +77,58 @@ def inverse_cholesky(K: tf.Tensor) -> tf.Tensor:
 def covariance_offset(q_sqrt: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
     """P_c = S^c − I from the Cholesky factors of S^c, in `dtype`."""
     root = tf.cast(q_sqrt, dtype)
-    h = root.shape[-1] // 2
-    upper, lower = root[..., :h, :h], root[..., h:, :]
-    corner = tf.matmul(lower[..., :h], upper, transpose_b=True)
-    above = tf.concat([tf.matmul(upper, upper, transpose_b=True), tf.linalg.matrix_transpose(corner)], axis=-1)
-    below = tf.concat([corner, tf.matmul(lower, lower, transpose_b=True)], axis=-1)
-    S = tf.concat([above, below], axis=-2)
+    S = tf.matmul(root, root, transpose_b=True)
     return tf.linalg.set_diag(S, tf.linalg.diag_part(S) - 1)
 
 
 def marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: tf.Tensor, P: tf.Tensor) -> Marginals:
     """Means and variances of every class at every row; P is [C, m, m] in the dtype of K_nm."""
     work, kernels = K_nm.dtype, K_nm.shape[0]
-    L_inverse = inverse_cholesky(K_mm)
-    L_inverse_work = tf.cast(L_inverse, work)
-    A = product(K_nm, L_inverse_work, transpose_b=True)
+    L = tf.linalg.cholesky(K_mm)
+    L_inverse = tf.cast(inverse_of_triangular(L), work)
+    A = product(K_nm, L_inverse, transpose_b=True)
     served, m = P.shape[0] // kernels, P.shape[1]
     mu = by_class(product(A, by_kernel(tf.cast(q_mu, work), kernels)))
     if served == 1:
-        PA = product(A, product(P, L_inverse_work))[:, :, None, :]
+        PA = product(A, product(P, L_inverse))[:, :, None, :]
         nu = k_diag[:, :, None] + _rowsums(PA, K_nm)
     else:
         stacked = tf.reshape(P, [kernels, served * m, m])
         PA = tf.reshape(product(A, stacked, transpose_b=True), [kernels, -1, served, m])
         nu = k_diag[:, :, None] + _rowsums(PA, A)
-    return Marginals(mu, by_class(nu), A, P, PA, L_inverse)
+    return Marginals(mu, by_class(nu), A, P, PA, L, L_inverse)
 
 
 def adjoint(forward: Marginals, q_mu: tf.Tensor, d_mu: tf.Tensor, d_nu: tf.Tensor) -> Adjoints:
     """Pull [B, C] derivatives in μ and ν back to the kernel matrices and to q(u)."""
     A, PA, L_inverse = forward.A, forward.PA, forward.L_inverse
-    work, exact, kernels = A.dtype, L_inverse.dtype, A.shape[0]
-    L_inverse_work = tf.cast(L_inverse, work)
-    mean = by_kernel(tf.cast(q_mu, work), kernels)
+    kernels = A.shape[0]
+    mean = by_kernel(tf.cast(q_mu, A.dtype), kernels)
     d_mu, d_nu = by_kernel(d_mu, kernels), by_kernel(d_nu, kernels)
     d_S = weighted_squares(A, d_nu)
-    d_mean = product(A, d_mu, transpose_a=True)
+    d_mean = tf.linalg.matrix_transpose(product(d_mu, A, transpose_a=True))  # the small factor first is faster
     if PA.shape[2] == 1:
-        d_K_nm = 2 * d_nu * tf.squeeze(PA, 2) + d_mu * product(mean, L_inverse_work, transpose_a=True)
+        d_K_nm = 2 * d_nu * tf.squeeze(PA, 2) + d_mu * product(mean, L_inverse, transpose_a=True)
         d_A_times_A = _gradient_times_transpose(forward, mean, d_S, d_mean)
     else:
         d_A = tf.squeeze(tf.matmul(2 * d_nu[:, :, None, :], PA), 2) + product(d_mu, mean, transpose_b=True)
-        d_K_nm = product(d_A, L_inverse_work)
+        d_K_nm = product(d_A, L_inverse)
         few = d_A.shape[1] is not None and PA.shape[2] * PA.shape[3] < d_A.shape[1]
         d_A_times_A = (
             _gradient_times_transpose(forward, mean, d_S, d_mean) if few else product(d_A, A, transpose_a=True)
         )
-    inner = _minus_lower_half(tf.cast(d_A_times_A, exact))
-    return Adjoints(_between(inner, L_inverse), d_K_nm, tf.reduce_sum(d_nu, axis=2), by_class(d_mean), d_S)
+    d_K_mm = _through_cholesky(d_A_times_A, forward.L, L_inverse)
+    return Adjoints(d_K_mm, d_K_nm, tf.reduce_sum(d_nu, axis=2), by_class(d_mean), d_S)
 
 
 def weighted_squares(A: tf.Tensor, weights: tf.Tensor) -> tf.Tensor:
     """Aᵀ diag(w^c) A for every column w^c of `weights` [G, B, C/G]: [C, m, m].
 
-    The block above the diagonal is that below, mirrored.
+    Where a kernel serves many classes, the block above the diagonal is that below, mirrored.
     """
     kernels, _, m = A.shape
+    if weights.shape[2] == 1:
+        return product(A * weights, A, transpose_a=True)
     rows, served, h = tf.shape(A)[1], weights.shape[2], m // 2
     above, below = (
         tf.reshape(part[:, :, None, :] * weights[:, :, :, None], [kernels, rows, served * part.shape[2]])
@@ -172,18 +171,6 @@ def _rowsums(left: tf.Tensor, right: tf.Tensor) -> tf.Tensor:
     return tf.squeeze(tf.matmul(left, right[..., None]), 3)
 
 
-def _between(M: tf.Tensor, L: tf.Tensor) -> tf.Tensor:
-    """LᵀMᵀL for lower triangular M and L: nine products of halves, where sixteen would include empty corners."""
-    h = L.shape[-1] // 2
-    # The blocks of ML, lower triangular again.
-    upper_left = product(M[:, :h, :h], L[:, :h, :h])
-    lower_left = product(M[:, h:], L[:, :, :h])
-    lower_right = product(M[:, h:, h:], L[:, h:, h:])
-    left = product(tf.concat([upper_left, lower_left], axis=1), L[:, :, :h], transpose_a=True)
-    above = tf.concat([left, product(lower_left, L[:, h:, h:], transpose_a=True)], axis=2)
-    return tf.concat([above, product(lower_right, L[:, h:], transpose_a=True)], axis=1)
-
-
 def _gradient_times_transpose(forward: Marginals, mean: tf.Tensor, d_S: tf.Tensor, d_mean: tf.Tensor) -> tf.Tensor:
     """∂A Aᵀ from m×m products alone: 2 Σ_c P_c (A diag(∂ν^c) Aᵀ) + m (A ∂μᵀ)ᵀ."""
     kernels, m = forward.A.shape[0], forward.A.shape[2]
@@ -191,18 +178,20 @@ def _gradient_times_transpose(forward: Marginals, mean: tf.Tensor, d_S: tf.Tenso
     return 2 * tf.reduce_sum(through_covariance, axis=1) + product(mean, d_mean, transpose_b=True)
 
 
-def _minus_lower_half(M: tf.Tensor) -> tf.Tensor:
-    """Φ(−M): the lower triangle with half of the diagonal."""
+def _through_cholesky(M: tf.Tensor, L: tf.Tensor, L_inverse: tf.Tensor) -> tf.Tensor:
+    """L⁻ᵀ Φ(−M) L⁻¹ in the dtype of L, Φ(−M) being minus the lower triangle with half of the diagonal.
+
+    An error E of the product Φ L⁻¹ reaches a kernel's gradient as ⟨L⁻ᵀE, dK⟩ = ⟨E, L⁻¹dK⟩, where L⁻¹ amplifies it once,
+    to a size that float32 can afford. One of the whole would be amplified twice, so the solve has the dtype of L.
+    """
     m = M.shape[-1]
-    return M * tf.constant(np.eye(m) / 2 - np.tri(m), M.dtype)
+    right = product(M * tf.constant(np.eye(m) / 2 - np.tri(m), M.dtype), L_inverse)
+    return tf.linalg.triangular_solve(L, tf.cast(right, L.dtype), adjoint=True)
 
 
 def _gradient_in_root(d_S: tf.Tensor, root: tf.Tensor) -> tf.Tensor:
     """2 tril(∂S^c R_c): [C, m, m] for lower triangular R_c."""
-    h = root.shape[-1] // 2
-    right = tf.matmul(d_S[:, h:, h:], root[:, h:, h:])
-    right = tf.concat([tf.zeros_like(root[:, :h, h:]), right], axis=-2)
-    return 2 * tf.linalg.band_part(tf.concat([tf.matmul(d_S, root[:, :, :h]), right], axis=-1), -1, 0)
+    return 2 * tf.linalg.band_part(tf.matmul(d_S, root), -1, 0)
 
 
 @tf.custom_gradient
@@ -222,12 +211,13 @@ def fused_marginals(K_mm: tf.Tensor, K_nm: tf.Tensor, k_diag: tf.Tensor, q_mu: t
 @tf.custom_gradient
 def whitened_features(K_mm: tf.Tensor, K_nm: tf.Tensor) -> Any:
     """A [G, B, m], for whoever needs more of it than the marginals; differentiable."""
-    L_inverse = inverse_cholesky(K_mm)
+    L = tf.linalg.cholesky(K_mm)
+    L_inverse = inverse_of_triangular(L)
     A = product(K_nm, L_inverse, transpose_b=True)
 
     def gradient(d_A: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-        inner = _minus_lower_half(product(d_A, A, transpose_a=True))
-        return _between(inner, L_inverse), product(d_A, L_inverse)
+        d_A_times_A = product(d_A, A, transpose_a=True)
+        return _through_cholesky(d_A_times_A, L, L_inverse), product(d_A, L_inverse)
 
     return A, gradient
 
@@ -235,11 +225,12 @@ def whitened_features(K_mm: tf.Tensor, K_nm: tf.Tensor) -> Any:
 @tf.custom_gradient
 def unwhitened_weights(K: tf.Tensor, r: tf.Tensor) -> Any:
     """L⁻ᵀr [G, m, C/G] for K = LLᵀ; differentiable, with one m×m product besides the inverse of L."""
-    L_inverse = inverse_cholesky(K)
+    L = tf.linalg.cholesky(K)
+    L_inverse = inverse_of_triangular(L)
 
     def gradient(d_w: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         d_r = product(L_inverse, d_w)
-        return _between(_minus_lower_half(product(r, d_r, transpose_b=True)), L_inverse), d_r
+        return _through_cholesky(product(r, d_r, transpose_b=True), L, L_inverse), d_r
 
     return product(L_inverse, r, transpose_a=True), gradient
 

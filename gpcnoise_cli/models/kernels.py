@@ -71,7 +71,8 @@ def _stationary(
             W = d_K * slope
             d, ard = x.shape[2], lengthscales.shape[1] > 1
             features = tf.concat([x, tf.square(x) if ard else x_squared, tf.ones_like(x_squared)], axis=2)
-            sums = tf.cast(product(W, tf.cast(features, dtype), transpose_a=True), X.dtype)
+            # The small factor first is faster.
+            sums = tf.linalg.matrix_transpose(tf.cast(product(tf.cast(features, dtype), W, transpose_a=True), X.dtype))
             of_x, of_squares, of_one = sums[:, :, :d], sums[:, :, d:-1], sums[:, :, -1:]
             row_sums = tf.cast(tf.reduce_sum(W, axis=2, keepdims=True), X.dtype)
             d_x = tf.cast(product(W, tf.cast(z, dtype)), X.dtype) - row_sums * x
