@@ -31,7 +31,8 @@ LEAST_CLOSED = 0.5
 class Ablation:
     """One thing flipped, for each preset in which it can be; computed for `datasets` and `likelihoods` by default.
 
-    With `other`, the flip is the plain grid of the other protocol or preset, and its cells are filed there.
+    With `other` it is the other protocol or preset that is trained. If nothing else is flipped, those cells are a plain
+    grid's, and are filed there.
     """
 
     name: str
@@ -41,6 +42,11 @@ class Ablation:
     datasets: tuple[str, ...]
     likelihoods: tuple[str, ...]
     other: Literal["protocol", "preset"] | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether its cells are those of a plain grid."""
+        return self.other is not None and not any(self.overrides.values())
 
     def source(self, flipped_from: Source) -> Source:
         """Whose cells show the flip."""
@@ -75,11 +81,11 @@ class Ablation:
         )
 
     def folder(self, results: Path) -> Path:
-        return results if self.other else results / ABLATIONS_FOLDER / self.name
+        return results if self.is_plain else results / ABLATIONS_FOLDER / self.name
 
     def evidence(self, results: Path) -> Evidence:
         """The cells that are filed for it."""
-        return Evidence.read(self.folder(results), departing=self.other is None)
+        return Evidence.read(self.folder(results), departing=not self.is_plain)
 
 
 def _both(*overrides: str) -> dict[str, tuple[str, ...]]:
@@ -106,6 +112,15 @@ ABLATIONS: dict[str, Ablation] = {
             {"fast": ()},
             ("connect-4",),
             _WITH_DELTA,
+            other="preset",
+        ),
+        Ablation(
+            "notebooks",
+            "the notebooks' training",
+            "the same training with one kernel for all classes, as in the authors' notebooks",
+            {"fast": ("kernel.shared=true",)},
+            ("letter",),
+            ("probit", "softmax"),
             other="preset",
         ),
         Ablation(
@@ -254,7 +269,7 @@ def reason_for(
     best: tuple[float, str] | None = None
     for ablation in ABLATIONS.values():
         if ablation.name not in cache:
-            cache[ablation.name] = evidence if ablation.other else ablation.evidence(evidence.base)
+            cache[ablation.name] = evidence if ablation.is_plain else ablation.evidence(evidence.base)
         if source.preset not in ablation.overrides:
             continue
         found = _explains(ablation, claim, source, names, published, evidence, cache[ablation.name])

@@ -56,7 +56,7 @@ def _ablations(folder: Path, evidence: Evidence, judged: Sequence[Judged]) -> tu
                     moved = [
                         one
                         for one in movements(ablation, Source(preset, protocol), kernel, evidence, filed)
-                        if ablation.other is None or (one.dataset, one.label, one.metric, kernel) in contradicted
+                        if not ablation.is_plain or (one.dataset, one.label, one.metric, kernel) in contradicted
                     ]
                     if moved:
                         title = f"{ablation.reason}: {ablation.says} (preset {preset}, protocol {protocol}, {kernel})"
