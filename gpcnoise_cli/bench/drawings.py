@@ -34,7 +34,7 @@ def growth_figure(points: Sequence[Mapping[str, Any]], note: str = "") -> Figure
         panel.set_xticks([], minor=True)
         label_axes(panel, x=_SIZES[symbol])
     panels[0].set_ylabel("ms per step")
-    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 
