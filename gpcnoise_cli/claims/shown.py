@@ -6,7 +6,9 @@ measured on the test rows of one split stays undecided, and the note says what t
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -31,12 +33,21 @@ def judge_shown(claim: Claim, results: Path) -> Finding:
 
 def _summary(figures: Path, experiment: str) -> dict[str, Any] | None:
     """The summary of a figure, with the runs of other methods that were made apart with the same settings."""
-    summary = read_record(figures / experiment / "summary.json")
-    for path in sorted(figures.glob(f"{experiment}-methods-*/summary.json")):
-        other = read_record(path)
+    summary = _read(figures / experiment)
+    for folder in sorted(figures.glob(f"{experiment}-methods-*")):
+        other = _read(folder)
         if summary is not None and other is not None and _same_but_methods(summary, other):
-            summary = {**summary, "runs": [*summary["runs"], *other["runs"]]}
+            summary = {**summary, **{part: [*summary[part], *other[part]] for part in ("runs", "curves")}}
     return summary
+
+
+def _read(folder: Path) -> dict[str, Any] | None:
+    """A summary, and the lines of the curves beside it."""
+    summary, path = read_record(folder / "summary.json"), folder / "curves.csv"
+    if summary is None:
+        return None
+    with path.open(encoding="utf-8", newline="") if path.is_file() else nullcontext(()) as lines:
+        return {**summary, "curves": list(csv.DictReader(lines))}
 
 
 def _same_but_methods(summary: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -82,11 +93,19 @@ def _delta_fixed_rises(claim: Claim, summary: Mapping[str, Any]) -> Finding:
 
 def _delta_settles_later(claim: Claim, summary: Mapping[str, Any]) -> Finding:
     """A method without a δ is slower than those with a free one."""
-    column, runs = column_of(claim.label), [run for run in summary["runs"] if run["dataset"] == claim.sets]
-    mine = [run["settled_at"] for run in runs if column is not None and run["likelihood"] == column[1]]
+    from gpcnoise_cli.figures.delta import settled_at
+
+    curves: dict[tuple[str, str], list[tuple[int, float]]] = {}
+    for point in summary["curves"]:
+        if point["dataset"] == claim.sets:
+            key = point["likelihood"], point["delta_mode"]
+            curves.setdefault(key, []).append((int(point["step"]), float(point["nll"])))
+    settled = {key: settled_at(curve, curve[-1][1]) for key, curve in curves.items()}
+    column = column_of(claim.label)
+    mine = [step for (name, _), step in settled.items() if column is not None and name == column[1]]
     if not mine:
         return _no_curve(claim.label)
-    return _one_split([mine[0] > run["settled_at"] for run in runs if run["delta_mode"] == "free"], "with a free δ")
+    return _one_split([mine[0] > step for (_, mode), step in settled.items() if mode == "free"], "with a free δ")
 
 
 def _airline_best(claim: Claim, summary: Mapping[str, Any]) -> Finding:

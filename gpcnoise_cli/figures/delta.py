@@ -93,10 +93,13 @@ class DeltaRun:
 
     @property
     def settled_at(self) -> int:
-        """The first step from which on the nll stays near its end."""
-        outside = [abs(point.nll - self.nll) > SETTLED * abs(self.nll) for point in self.curve]
-        last = max((place for place, is_outside in enumerate(outside) if is_outside), default=-1)
-        return self.curve[min(last + 1, len(self.curve) - 1)].step
+        return settled_at([(point.step, point.nll) for point in self.curve], self.nll)
+
+
+def settled_at(curve: Sequence[tuple[int, float]], end: float) -> int:
+    """The first step from which on the nll, the second of each pair, stays near its end."""
+    outside = [place for place, (_, nll) in enumerate(curve) if abs(nll - end) > SETTLED * abs(end)]
+    return curve[min(max(outside, default=-1) + 1, len(curve) - 1)][0]
 
 
 @dataclass(frozen=True)

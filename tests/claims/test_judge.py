@@ -237,10 +237,21 @@ def test_other_methods_on_airline_and_delta_are_judged_by_their_curves(results: 
     assert verdict("text/airline-aug", results).note == "one split: 3 of 4 (rivals, 100 steps)"
     assert verdict("text/airline-softmax-nll", results).note == "one split: 3 of 3 (rivals, 100 steps)"
 
-    run = {"dataset": "adult", "nll": 0.4}
-    ends = [{"likelihood": name, "delta_mode": "free", "settled_at": at} for name, at in (("step", 50), ("probit", 70))]
-    slow = {"likelihood": "augmented", "delta_mode": "", "settled_at": 60}
-    file("delta", ["step"], [run | one for one in (*ends, slow)])
+
+def test_which_method_settles_later_is_read_off_the_curves(results: Path) -> None:
+    def file(folder: str, curves: list[str]) -> None:
+        path = results / "figures" / folder
+        path.mkdir(parents=True)
+        (path / "summary.json").write_text(json.dumps({"settings": {"methods": folder}, "runs": []}))
+        (path / "curves.csv").write_text("\n".join(["dataset,likelihood,delta_mode,step,nll", *curves]) + "\n")
+
+    def curve(name: str, mode: str, *nll: float) -> list[str]:
+        return [f"adult,{name},{mode},{50 * step},{value}" for step, value in enumerate(nll, start=1)]
+
+    quick, late = curve("step", "free", 0.9, 0.4, 0.4, 0.4), curve("probit", "free", 0.9, 0.9, 0.9, 0.4)
+    file("delta", quick + late + curve("step", "fixed", 0.4, 0.4, 0.4, 0.4))
+    assert verdict("text/aug-slow", results).note == "no curve of GPCaug"
+    file("delta-methods-augmented", curve("augmented", "", 0.9, 0.9, 0.4, 0.4))
     assert verdict("text/aug-slow", results).note == "one split: 1 of 2 (with a free δ)"
     assert verdict("text/softmax-slow", results).note == "no curve of GPCsm"
 
