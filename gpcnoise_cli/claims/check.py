@@ -1,7 +1,7 @@
 """`gpcnoise claims --check`: is there still a cell behind every figure that tables, README and docs quote?
 
 Tables: `codecheck.yml` names the command behind each folder of tables. The command's tables are made anew from the
-cells, and every line of the files must be among theirs.
+cells, and the files must be these to the letter.
 
 Text: a figure in a line that names a set of the benchmark must be a rounding of a number that some record under
 `results/` (or the paper) has for that set. Fenced blocks are the output of the command shown with them, and the page
@@ -14,7 +14,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,7 @@ _OWN_RUN = re.compile(r"`gpcnoise (train|sweep|evaluate|bench)\b")
 
 
 def problems_in(results: Path, documents: Path) -> list[str]:
-    """One sentence for each problem: cells first, then tables, then text; `documents` has README, docs and manifest."""
+    """A sentence for each problem: cells first, then tables, then text; `documents` has README, docs and manifest."""
     return [*changed_cells(results), *table_problems(results, documents), *quote_problems(results, documents)]
 
 
@@ -62,20 +62,23 @@ def table_problems(results: Path, documents: Path) -> list[str]:
 
 
 def _differing(folder: Path, inside: str, tables: Sequence[Table], command: str) -> list[str]:
-    problems = []
+    """A sentence for each file that is one too many, and one for all that differ."""
     wanted = {f"{table.name}.csv": to_csv(table) for table in tables}
     wanted["tables.md"] = "\n".join(to_markdown(table) for table in tables)
-    for path in sorted([*folder.glob("*.csv"), folder / "tables.md"]):
-        name = f"{inside}/{path.name}"
-        if path.name not in wanted:
-            problems.append(f"{name}: `{command}` does not write it; remove it")
-            continue
-        lines, right = path.read_text(encoding="utf-8").splitlines(), wanted.pop(path.name).splitlines()
-        wrong = [number for number, line in enumerate(lines, 1) if line not in right]
-        problems += [f"{name}:{number}: the cells give another line now; renew: {command}" for number in wrong]
-        if not wrong and lines != right:
-            problems.append(f"{name}: the cells give {len(right)} lines now, not {len(lines)}; renew: {command}")
-    return problems + [f"{inside}/{name}: the file is absent; renew: {command}" for name in wanted]
+    there = {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.csv"))}
+    there["tables.md"] = (folder / "tables.md").read_text(encoding="utf-8")
+    problems = [f"{inside}/{name}: `{command}` does not write it; remove it" for name in there if name not in wanted]
+    differ = {name: _first_difference(there.get(name, ""), text) for name, text in wanted.items()}
+    stale = [f"{inside}/{name}:{line}" for name, line in differ.items() if line is not None]
+    if stale:
+        rest = f" and {len(stale) - 1} more files" if len(stale) > 1 else ""
+        problems.append(f"{stale[0]}{rest}: not what the cells give now; renew: {command}")
+    return problems
+
+
+def _first_difference(text: str, wanted: str) -> int | None:
+    pairs = enumerate(zip_longest(text.splitlines(), wanted.splitlines()), 1)
+    return next((number for number, (line, right) in pairs if line != right), None)
 
 
 def _table_commands(manifest: Path) -> dict[str, str]:

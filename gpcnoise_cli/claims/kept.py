@@ -35,7 +35,7 @@ def write_kept(results: Path) -> Path:
 
 
 def changed_cells(results: Path) -> list[str]:
-    """One sentence for each cell that was deleted, edited or added since."""
+    """A sentence for each cell that was deleted or edited since, and one for all that were added."""
     kept = read_record(results / NAME)
     groups = kept.get("cells") if kept is not None else None
     if not isinstance(groups, dict):
@@ -48,5 +48,8 @@ def changed_cells(results: Path) -> list[str]:
         for path in before.keys() & now.keys()
         if before[path] != now[path]
     ]
-    problems += [f"{path}: the cell is new and not kept; {RENEW}" for path in now.keys() - before.keys()]
+    new = sorted(now.keys() - before.keys())
+    if new:
+        cells = "the cell is" if len(new) == 1 else f"it and {len(new) - 1} more cells are"
+        problems.append(f"{new[0]}: {cells} new and not kept; {RENEW}")
     return sorted(problems)

@@ -42,7 +42,9 @@ def test_a_deleted_cell_is_found(tree: Path) -> None:
     (tree / "results/uci-fast/paper/rbf/adult/step/split-01.json").unlink()
     found = problems(tree)
     assert "uci-fast/paper/rbf/adult/step/split-01.json: the cell was deleted" in found[0]
-    assert any(one.startswith("results/tables/fast/uci-acc-against-paper.csv:2:") for one in found)
+    assert found[1].startswith("results/tables/fast/uci-acc-against-paper.csv:2 and ")
+    assert found[1].endswith(f"more files: not what the cells give now; renew: {COMMAND}")
+    assert len(found) == 2
 
 
 @pytest.mark.parametrize(("key", "value"), [("nll", 0.3972), ("acc", 85.51), ("digest", "other"), ("split", 7)])
@@ -59,7 +61,14 @@ def test_a_torn_cell_counts_as_deleted(tree: Path) -> None:
 
 def test_a_new_cell_must_be_kept(tree: Path, uci_cells: Cells) -> None:
     uci_cells("adult", "GPC-II", [(85.5, 0.3956)])
-    assert any("adult/probit/split-00.json: the cell is new" in one for one in problems(tree))
+    assert "adult/probit/split-00.json: the cell is new" in problems(tree)[0]
+
+
+def test_many_new_cells_and_stale_tables_are_a_sentence_each(tree: Path, uci_cells: Cells) -> None:
+    uci_cells("adult", "GPC-II", [(85.5, 0.3956)] * 3)
+    cells, tables = problems(tree)
+    assert "adult/probit/split-00.json: it and 2 more cells are new" in cells
+    assert tables.startswith("results/tables/fast/")
 
 
 def test_the_cells_of_an_ablation_are_kept_too(tree: Path, uci_cells: Cells) -> None:
@@ -80,9 +89,15 @@ def test_an_edited_table_is_found(tree: Path, name: str) -> None:
     (found,) = problems(tree)
     assert found.startswith(f"results/tables/fast/{name}:")
     assert found.endswith(COMMAND)
-    path.write_text("\n".join(text.splitlines()[:-1]))
+    path.write_text(text.splitlines()[0])
     (found,) = problems(tree)
-    assert "lines now, not" in found
+    assert found.startswith(f"results/tables/fast/{name}:2: not what the cells give now")
+
+
+def test_an_absent_table_is_found(tree: Path) -> None:
+    (tree / "results/tables/fast/uci-nll-against-paper.csv").unlink()
+    (found,) = problems(tree)
+    assert found.startswith("results/tables/fast/uci-nll-against-paper.csv:1: not what the cells give now")
 
 
 def test_tables_that_no_command_writes_are_found(tree: Path) -> None:
