@@ -83,9 +83,9 @@ class Ablation:
     def folder(self, results: Path) -> Path:
         return results if self.is_plain else results / ABLATIONS_FOLDER / self.name
 
-    def evidence(self, results: Path) -> Evidence:
-        """The cells that are filed for it."""
-        return Evidence.read(self.folder(results), departing=not self.is_plain)
+    def evidence(self, plain: Evidence) -> Evidence:
+        """The cells that are filed for it, beside or among those of the plain grids."""
+        return plain if self.is_plain else plain.flipped(self.name)
 
 
 def _both(*overrides: str) -> dict[str, tuple[str, ...]]:
@@ -157,6 +157,14 @@ ABLATIONS: dict[str, Ablation] = {
             _WITH_DELTA,
         ),
         Ablation(
+            "fixed-delta",
+            "fixed δ",
+            "δ fixed at 1e-3 instead of learned",
+            _both("delta=fixed"),
+            ("adult", "waveform-noise"),
+            _WITH_DELTA,
+        ),
+        Ablation(
             "squash",
             "squashed CDFs",
             "every CDF in S kept 1e-4 from 0 and 1, on Gauss–Hermite nodes, as in the authors' code",
@@ -182,7 +190,11 @@ ABLATIONS: dict[str, Ablation] = {
         ),
     )
 }
-_OF_GAUSSIAN_NOISE = {"delta-prior": "δ, so there is no prior", "squash": "product of CDFs"}
+_OF_GAUSSIAN_NOISE = {
+    "delta-prior": "δ, so there is no prior",
+    "fixed-delta": "δ",
+    "squash": "product of CDFs",
+}
 
 
 @dataclass(frozen=True)
@@ -222,20 +234,19 @@ def check_likelihoods(ablation: Ablation, likelihoods: Sequence[str]) -> None:
 
 
 def movement(
-    ablation: Ablation, source: Source, kernel: str, dataset: str, label: str, metric: str,
-    evidence: Evidence, flipped: Evidence,
+    ablation: Ablation, source: Source, kernel: str, dataset: str, label: str, metric: str, evidence: Evidence
 ) -> Movement | None:  # fmt: skip
     """How the flip moves one figure; None where no split has both."""
     published = published_figures(metric, kernel).get((dataset, label))
-    return _moved(ablation, source, kernel, (dataset,), label, metric, evidence, flipped, published)
+    return _moved(ablation, source, kernel, (dataset,), label, metric, evidence, published)
 
 
 def _moved(
     ablation: Ablation, source: Source, kernel: str, names: Sequence[str], label: str, metric: str,
-    evidence: Evidence, flipped: Evidence, published: float | None,
+    evidence: Evidence, published: float | None,
 ) -> Movement | None:  # fmt: skip
     """The mean over sets, on the splits on which any of them was flipped; the others stay as they are."""
-    there = ablation.source(source)
+    flipped, there = ablation.evidence(evidence), ablation.source(source)
     lines = [evidence.values(source, kernel, name, label, metric) for name in names]
     flips = [flipped.values(there, kernel, name, label, metric) for name in names]
     both = [split for split in lines[0] if all(split in one for one in lines) and any(split in one for one in flips)]
@@ -247,32 +258,28 @@ def _moved(
     return Movement(ablation.name, touched, label, metric, len(both), before, after, published)
 
 
-def movements(ablation: Ablation, source: Source, kernel: str, evidence: Evidence, flipped: Evidence) -> list[Movement]:
+def movements(ablation: Ablation, source: Source, kernel: str, evidence: Evidence) -> list[Movement]:
     """All figures that the filed cells of an ablation move."""
-    there = ablation.source(source)
+    flipped, there = ablation.evidence(evidence), ablation.source(source)
     keys = [(name, label) for one, its_kernel, name, label in flipped.cells if (one, its_kernel) == (there, kernel)]
     found = [
-        movement(ablation, source, kernel, name, label, metric, evidence, flipped)
+        movement(ablation, source, kernel, name, label, metric, evidence)
         for name, label in sorted(keys)
         for metric in METRICS
     ]
     return [one for one in found if one is not None]
 
 
-def reason_for(
-    claim: Claim, source: Source | None, published: float | None, evidence: Evidence, cache: dict[str, Evidence]
-) -> str | None:
+def reason_for(claim: Claim, source: Source | None, published: float | None, evidence: Evidence) -> str | None:
     """The reason code of the ablation that explains most; `published` is what our figure was compared with."""
     if source is None:
         return None
     names = [name for name in claim.members() if evidence.values(source, claim.kernel, name, claim.label, claim.metric)]
     best: tuple[float, str] | None = None
     for ablation in ABLATIONS.values():
-        if ablation.name not in cache:
-            cache[ablation.name] = evidence if ablation.is_plain else ablation.evidence(evidence.base)
         if source.preset not in ablation.overrides:
             continue
-        found = _explains(ablation, claim, source, names, published, evidence, cache[ablation.name])
+        found = _explains(ablation, claim, source, names, published, evidence)
         best = max(filter(None, (best, found)), default=None)
     return best[1] if best else None
 
@@ -284,11 +291,10 @@ def _explains(
     names: Sequence[str],
     published: float | None,
     evidence: Evidence,
-    flipped: Evidence,
 ) -> tuple[float, str] | None:
     """The part of the gap that the flip closes, if that is at least half of it, and the reason in words."""
     if claim.value is None:
-        there = ablation.source(source)
+        flipped, there = ablation.evidence(evidence), ablation.source(source)
         first, second = (
             flipped.averages(there, claim.kernel, names, label, claim.metric) for label in (claim.label, claim.against)
         )
@@ -296,7 +302,7 @@ def _explains(
         differences = [sign * (first[split] - second[split]) for split in first.keys() & second.keys()]
         holds = claim.check == "better" and differences and mean(differences) < -(claim.margin or 0.0)
         return (1.0, ablation.reason) if holds else None
-    moved = _moved(ablation, source, claim.kernel, names, claim.label, claim.metric, evidence, flipped, published)
+    moved = _moved(ablation, source, claim.kernel, names, claim.label, claim.metric, evidence, published)
     if moved is None or moved.closed is None or moved.closed < LEAST_CLOSED:
         return None
     reason = COPIED_COLUMN if claim.label in COPIED and ablation.other == "protocol" else ablation.reason

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
 from statistics import mean, stdev
@@ -49,6 +49,10 @@ class Sample:
         if len(known) < 2:
             return cls(mean(values), len(values))
         return cls(mean(values), len(values), max(stdev(known), least_spread), len(known) - 1)
+
+    def negative(self) -> Sample:
+        """The same the other way round."""
+        return replace(self, mean=-self.mean)
 
     @property
     def error(self) -> float | None:

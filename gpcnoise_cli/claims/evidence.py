@@ -1,11 +1,14 @@
-"""The cells that claims rest on: the figures of each split, by preset, protocol, kernel, set and label."""
+"""The cells that claims rest on: the figures of each split, by preset, protocol, kernel, set and label.
+
+Beside the metrics of the tables a cell says how far its nll ends above the lowest along its training (`RISE`).
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ from gpcnoise_cli.tables.published import METRICS
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
 ABLATIONS_FOLDER = "ablations"
+RISE = "nll rise"
 _DEPTH = 5  # protocol/kernel/set/likelihood/split
 
 
@@ -39,26 +43,33 @@ class CellFigures:
 
 @dataclass
 class Evidence:
-    """`cells[source, kernel, set, label][split]`, of the plain ledgers of a results folder."""
+    """`cells[source, kernel, set, label][split]`, of the plain ledgers of a results folder or those of an ablation."""
 
     base: Path
     cells: dict[tuple[Source, str, str, str], dict[int, CellFigures]] = field(default_factory=dict)
+    _flipped: dict[str, Evidence] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, base: Path, *, departing: bool = False) -> Evidence:
+    def read(cls, base: Path, ablation: str = "") -> Evidence:
         """Cells that depart from their preset are behind no claim; an ablation's do so on purpose."""
         found = cls(base)
+        inside = f"{ABLATIONS_FOLDER}/{ablation}/" if ablation else ""
         for preset in PRESETS:
-            folder = folder_name(preset, {})
+            folder = f"{inside}{folder_name(preset, {})}"
             for path, record in Ledger(base / folder).records():
                 wanted = len(path.parts) == _DEPTH and path.parts[0] in PROTOCOLS
-                if wanted and _is_sound(record) and (departing or not record.get("departures")):
+                if wanted and _is_sound(record) and (ablation or not record.get("departures")):
                     protocol, kernel = path.parts[:2]
                     key = Source(preset, protocol), kernel, str(record["dataset"]), label_of(record)
-                    values = {metric: float(record[metric]) for metric in METRICS}
-                    cell = CellFigures(f"{folder}/{path.as_posix()}", values, digest_of_figures(record))
+                    cell = CellFigures(f"{folder}/{path.as_posix()}", _values(record), digest_of_figures(record))
                     found.cells.setdefault(key, {})[int(record["split"])] = cell
         return found
+
+    def flipped(self, ablation: str) -> Evidence:
+        """The cells filed for an ablation, read once."""
+        if ablation not in self._flipped:
+            self._flipped[ablation] = Evidence.read(self.base, ablation)
+        return self._flipped[ablation]
 
     def __bool__(self) -> bool:
         return bool(self.cells)
@@ -66,7 +77,7 @@ class Evidence:
     def values(self, source: Source, kernel: str, name: str, label: str, metric: str) -> dict[int, float]:
         """The figure of each split."""
         found = self.cells.get((source, kernel, name, label), {})
-        return {split: cell.values[metric] for split, cell in sorted(found.items())}
+        return {split: cell.values[metric] for split, cell in sorted(found.items()) if metric in cell.values}
 
     def averages(self, source: Source, kernel: str, names: Sequence[str], label: str, metric: str) -> dict[int, float]:
         """The mean over sets, for each split that all of them have."""
@@ -79,14 +90,21 @@ class Evidence:
         others = [Source(preset, source.protocol) for preset in PRESETS if preset != source.preset]
         return max(([*self.values(one, kernel, name, label, metric).values()] for one in others), key=len, default=[])
 
-    def paths(self, source: Source, kernel: str, names: Iterable[str], labels: Iterable[str]) -> tuple[str, ...]:
-        labels = tuple(labels)
-        keys = [(source, kernel, name, label) for name in names for label in labels]
-        return tuple(cell.path for key in keys for _, cell in sorted(self.cells.get(key, {}).items()))
+    def paths(self, source: Source, kernel: str, name: str, label: str) -> tuple[str, ...]:
+        return tuple(cell.path for _, cell in sorted(self.cells.get((source, kernel, name, label), {}).items()))
 
     def digests(self) -> dict[str, str]:
         """The digest of every cell by its path."""
         return {cell.path: cell.digest for cells in self.cells.values() for cell in cells.values()}
+
+
+def _values(record: Mapping[str, Any]) -> dict[str, float]:
+    values = {metric: float(record[metric]) for metric in METRICS}
+    curve = record.get("curve")
+    along = curve.get("nll") if isinstance(curve, Mapping) else None
+    if isinstance(along, list) and along and all(map(_is_number, along)):
+        values[RISE] = values["nll"] - min(along)
+    return values
 
 
 def digest_of_figures(record: Mapping[str, Any]) -> str:
@@ -99,5 +117,8 @@ def _is_sound(record: Mapping[str, Any]) -> bool:
     """Whether it is a result that a figure can rest on; a file may have been edited into anything."""
     numbers, split = [record.get(metric) for metric in METRICS], record.get("split")
     named = isinstance(record.get("dataset"), str) and isinstance(record.get("label") or record.get("method"), str)
-    right = all(isinstance(one, int | float) and not isinstance(one, bool) and math.isfinite(one) for one in numbers)
-    return named and right and isinstance(split, int) and not isinstance(split, bool)
+    return named and all(map(_is_number, numbers)) and isinstance(split, int) and not isinstance(split, bool)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -2,7 +2,7 @@
 
 The cells of one preset and protocol are used for a claim: of the presets that are asked for, the one with the most
 splits, and preset paper where there are as many. An average or a statement about several sets uses the splits that all
-of these sets have.
+of these sets have. A statement may compare a method with itself under an ablation.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpcnoise_cli.claims.ablations import NOT_KNOWN, reason_for
+from gpcnoise_cli.claims.ablations import ABLATIONS, NOT_KNOWN, reason_for
 from gpcnoise_cli.claims.claim import NO_DATA, Claim, all_claims, column_of
 from gpcnoise_cli.claims.equivalence import Decision, Sample, Verdict, below, same_as, within
 from gpcnoise_cli.claims.evidence import Evidence, Source
@@ -19,7 +19,7 @@ from gpcnoise_cli.claims.shown import SHOWN, judge_shown
 from gpcnoise_cli.tables.published import published_figures, published_sets
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
-_CELL_CHECKS = ("same", "better", "alike", "competitive")
+_CELL_CHECKS = ("same", "better", "alike", "competitive", "rises")
 
 
 @dataclass(frozen=True)
@@ -55,47 +55,79 @@ def judge_all(
 ) -> list[Judged]:
     """Every claim (or those that are given) by what `results` holds."""
     evidence = Evidence.read(results)
-    ablations: dict[str, Evidence] = {}
     judged = []
     for claim in all_claims() if claims is None else claims:
         one = judge(claim, evidence, presets, protocol)
         if one.verdict is Verdict.CONTRADICTED:
-            reason = reason_for(one.claim, one.source, one.published, evidence, ablations)
+            reason = reason_for(one.claim, one.source, one.published, evidence)
             one = replace(one, reason=reason or NOT_KNOWN)
         judged.append(one)
     return judged
+
+
+@dataclass(frozen=True)
+class _Side:
+    """Whose cells stand on one side of a comparison."""
+
+    evidence: Evidence
+    source: Source
+    kernel: str
+    label: str
+
+    def averages(self, names: Sequence[str], metric: str) -> dict[int, float]:
+        return self.evidence.averages(self.source, self.kernel, names, self.label, metric)
+
+    def has(self, name: str, metric: str) -> bool:
+        return bool(self.evidence.values(self.source, self.kernel, name, self.label, metric))
+
+    def paths(self, name: str) -> tuple[str, ...]:
+        return self.evidence.paths(self.source, self.kernel, name, self.label)
+
+
+def _sides(claim: Claim, evidence: Evidence, source: Source) -> list[_Side]:
+    """One for a figure and for what happens under a flip by itself, two for a comparison."""
+    first = _Side(evidence, source, claim.kernel, claim.label)
+    flip = ABLATIONS.get(claim.against)
+    if flip is None:
+        return [first, replace(first, label=claim.against)] if claim.against else [first]
+    flipped = replace(first, evidence=flip.evidence(evidence), source=flip.source(source))
+    return [flipped] if claim.check == "rises" else [first, flipped]
 
 
 def judge(claim: Claim, evidence: Evidence, presets: Sequence[str] = PRESETS, protocol: str = "paper") -> Judged:
     """One claim; the reason of a contradiction is not looked for."""
     if claim.check in SHOWN:
         return Judged(claim, *judge_shown(claim, evidence.base))
-    labels = [label for label in (claim.label, claim.against) if label]
     if claim.check not in _CELL_CHECKS:
-        return _without_cells(claim, labels)
-    source = _best_source(claim, labels, evidence, presets, protocol)
-    names = [name for name in claim.members() if name not in NO_DATA or _has(evidence, source, claim, name, labels)]
-    if not names or not all(column_of(label) for label in labels):
-        return _without_cells(claim, labels)
-    by_label = [evidence.averages(source, claim.kernel, names, label, claim.metric) for label in labels]
-    splits = sorted(set.intersection(*(set(one) for one in by_label)))
+        return _without_cells(claim)
+    source = _best_source(claim, evidence, presets, protocol)
+    sides = _sides(claim, evidence, source)
+
+    def here(name: str) -> bool:
+        return all(side.has(name, claim.metric) for side in sides)
+
+    names = [name for name in claim.members() if name not in NO_DATA or here(name)]
+    if not names or not all(column_of(side.label) for side in sides):
+        return _without_cells(claim)
+    by_side = [side.averages(names, claim.metric) for side in sides]
+    splits = sorted(set.intersection(*(set(one) for one in by_side)))
     if not splits:
-        lacking = [name for name in names if not _has(evidence, source, claim, name, labels)]
-        return Judged(claim, Verdict.NOT_COMPUTED, _lacking(lacking, names))
+        return Judged(claim, Verdict.NOT_COMPUTED, _lacking([name for name in names if not here(name)], names))
     left_out = [name for name in claim.members() if name not in names]
-    cells = evidence.paths(source, claim.kernel, names, labels)
+    cells = tuple(path for name in names for side in sides for path in side.paths(name))
     if claim.check == "same":
-        return _judge_figure(claim, evidence, source, names, [by_label[0][split] for split in splits], left_out, cells)
-    differences = [by_label[0][split] - by_label[1][split] for split in splits]
-    sign = -1.0 if claim.metric == "acc" else 1.0  # better is higher in acc and lower in nll
-    sample = Sample.of([sign * one for one in differences])
+        return _judge_figure(claim, evidence, source, names, [by_side[0][split] for split in splits], left_out, cells)
+    # A side by itself is compared with zero.
+    lines = ([one[split] for one in by_side] for split in splits)
+    ours = Sample.of([first - sum(second) for first, *second in lines])
+    worse = ours if claim.metric == "nll" else ours.negative()
     margin = claim.margin or 0.0
     if claim.check == "alike":
-        decision = within(sample, margin)
+        decision = within(worse, margin)
     else:  # competitive: not worse by as much as the margin
-        decision = below(sample, margin if claim.check == "better" else -margin)
-    note = _note(decision, sample, left_out)
-    return Judged(claim, decision.verdict, note, source, Sample.of(differences), None, decision.more, "", cells)
+        decision = below(worse, -margin if claim.check == "competitive" else margin)
+    note = _note(decision, ours, left_out)
+    return Judged(claim, decision.verdict, note, source, ours, None, decision.more, "", cells)
 
 
 def _judge_figure(
@@ -127,21 +159,14 @@ def _published_kernel(claim: Claim) -> str:
     return "matern52+rbf" if claim.table == "V" else "rbf"
 
 
-def _best_source(
-    claim: Claim, labels: Sequence[str], evidence: Evidence, presets: Sequence[str], protocol: str
-) -> Source:
+def _best_source(claim: Claim, evidence: Evidence, presets: Sequence[str], protocol: str) -> Source:
     sources = [Source(preset, protocol) for preset in PRESETS if preset in presets]
     names = [name for name in claim.members() if name not in NO_DATA] or list(claim.members())
 
     def splits(source: Source) -> int:
-        found = (evidence.averages(source, claim.kernel, names, label, claim.metric) for label in labels)
-        return min((len(one) for one in found), default=0)
+        return min(len(side.averages(names, claim.metric)) for side in _sides(claim, evidence, source))
 
     return max(sources, key=splits)  # the first of equals, which is preset paper
-
-
-def _has(evidence: Evidence, source: Source, claim: Claim, name: str, labels: Sequence[str]) -> bool:
-    return all(evidence.values(source, claim.kernel, name, label, claim.metric) for label in labels)
 
 
 def _one_row(name: str) -> float:
@@ -150,9 +175,10 @@ def _one_row(name: str) -> float:
     return 100 / (size - int(0.9 * size))
 
 
-def _without_cells(claim: Claim, labels: Sequence[str]) -> Judged:
+def _without_cells(claim: Claim) -> Judged:
     """A claim that no cell of the UCI grid can be behind."""
-    unknown = [label for label in labels if label and column_of(label) is None and " to " not in label]
+    labels = [label for label in (claim.label, claim.against) if label and " to " not in label]
+    unknown = [label for label in labels if column_of(label) is None and label not in ABLATIONS]
     if unknown:
         return Judged(claim, Verdict.NOT_RUNNABLE, f"no method {unknown[0]} here")
     if claim.sets in NO_DATA:

@@ -15,11 +15,11 @@ RENEW = "renew it by: gpcnoise claims --write"
 
 def cell_digests(results: Path) -> dict[str, str]:
     """The digest of every cell that a claim or an ablation may rest on, by its path below `results`."""
-    found = Evidence.read(results).digests()
-    for folder in sorted((results / ABLATIONS_FOLDER).glob("*/")):
-        prefix = folder.relative_to(results).as_posix()
-        found |= {f"{prefix}/{path}": one for path, one in Evidence.read(folder, departing=True).digests().items()}
-    return found
+    evidence = Evidence.read(results)
+    folders = sorted((results / ABLATIONS_FOLDER).glob("*/"))
+    return evidence.digests() | {
+        path: digest for folder in folders for path, digest in evidence.flipped(folder.name).digests().items()
+    }
 
 
 def write_kept(results: Path) -> Path:

@@ -78,19 +78,6 @@ def _no_curve(label: str) -> Finding:
     return Verdict.NOT_COMPUTED, f"no curve of {label}"
 
 
-def _delta_fixed_is_worse(claim: Claim, summary: Mapping[str, Any]) -> Finding:
-    nll = {
-        (run["likelihood"], run["delta_mode"]): run["nll"] for run in summary["runs"] if run["dataset"] == claim.sets
-    }
-    names = [likelihood for likelihood, mode in nll if mode == "fixed"]
-    return _one_split([nll[name, "fixed"] - nll[name, "free"] > _margin(claim) for name in names], "likelihoods")
-
-
-def _delta_fixed_rises(claim: Claim, summary: Mapping[str, Any]) -> Finding:
-    runs = [run for run in summary["runs"] if (run["dataset"], run["delta_mode"]) == (claim.sets, "fixed")]
-    return _one_split([run["nll"] - run["lowest_nll"] > _margin(claim) for run in runs], "likelihoods")
-
-
 def _delta_settles_later(claim: Claim, summary: Mapping[str, Any]) -> Finding:
     """A method without a δ is slower than those with a free one."""
     from gpcnoise_cli.figures.delta import settled_at
@@ -180,8 +167,6 @@ def _margin(claim: Claim) -> float:
 
 
 SHOWN: dict[str, tuple[str, Callable[[Claim, Mapping[str, Any]], Finding]]] = {
-    "delta-fixed-is-worse": ("delta", _delta_fixed_is_worse),
-    "delta-fixed-rises": ("delta", _delta_fixed_rises),
     "delta-settles-later": ("delta", _delta_settles_later),
     "airline-best": ("airline", _airline_best),
     "airline-second": ("airline", _airline_second),

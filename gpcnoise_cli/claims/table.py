@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpcnoise_cli.claims.ablations import Movement
+from gpcnoise_cli.claims.ablations import ABLATIONS, Movement
 from gpcnoise_cli.claims.claim import TABLES
 from gpcnoise_cli.claims.equivalence import Verdict
 from gpcnoise_cli.claims.judge import Judged
@@ -19,7 +19,8 @@ NOTES = (
     f"margin: {ACC_POINTS} points of accuracy; {NLL_NATS} nats and {NLL_PART:.0%} of the published nll. The 90% "
     f"interval of the difference by Student's t (two one-sided tests of {ALPHA:.0%}) inside it: confirmed; outside: "
     "contradicted; across: undecided. One split has no spread and decides nothing.",
-    "here: the mean over splits ± its standard error; of a statement, the first method minus the second.",
+    "here: the mean over splits ± its standard error; of a statement, the first method minus the second, or how far "
+    "the nll ends above its lowest along training.",
 )
 
 
@@ -121,9 +122,10 @@ def _sets(one: Judged) -> str:
 def _compared(one: Judged) -> str:
     claim = one.claim
     signs = {"better": "><", "competitive": "≳≲", "alike": "≈≈"}.get(claim.check)
-    if not claim.against or signs is None:
-        return claim.label
-    return f"{claim.label} {signs[claim.metric == 'nll']} {claim.against}"
+    other = f"{claim.label} {claim.against}" if claim.against in ABLATIONS else claim.against
+    if claim.check == "rises":
+        return other
+    return f"{claim.label} {signs[claim.metric == 'nll']} {other}" if other and signs else claim.label
 
 
 def why(one: Judged) -> str:

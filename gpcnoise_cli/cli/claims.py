@@ -201,7 +201,7 @@ def ablate(
         print_plan(plan, ledger, estimator, request, retry_failed, json)
         return
     code = compute(plan, ledger, estimator, request, retry_failed)[1]
-    filed = movements(ablation, source, kernel, Evidence.read(base), ablation.evidence(base))
+    filed = movements(ablation, source, kernel, Evidence.read(base))
     moved = [one for one in filed if one.dataset in here]
     if json:
         emit_json(

@@ -49,13 +49,13 @@ def _ablations(folder: Path, evidence: Evidence, judged: Sequence[Judged]) -> tu
     }
     views = []
     for ablation in ABLATIONS.values():
-        filed = ablation.evidence(folder)
+        filed = ablation.evidence(evidence)
         for preset in PRESETS:
             for protocol in PROTOCOLS:
                 for kernel in sorted({kernel for _, kernel, _, _ in filed.cells}):
                     moved = [
                         one
-                        for one in movements(ablation, Source(preset, protocol), kernel, evidence, filed)
+                        for one in movements(ablation, Source(preset, protocol), kernel, evidence)
                         if not ablation.is_plain or (one.dataset, one.label, one.metric, kernel) in contradicted
                     ]
                     if moved:

@@ -42,10 +42,7 @@ def test_the_ablation_that_closes_most_of_the_gap_is_the_reason(uci_cells: Cells
     assert reason(results, name) == "kernel per class"
     uci_cells("thyroid", "GPC-II", nlls(0.030, 0.029), results=results / "ablations" / "ard", **flipped)
     assert reason(results, name) == "ARD"
-    ard = ABLATIONS["ard"]
-    (moved,) = [
-        one for one in movements(ard, FAST, "rbf", Evidence.read(results), ard.evidence(results)) if one.metric == "nll"
-    ]
+    (moved,) = [one for one in movements(ABLATIONS["ard"], FAST, "rbf", Evidence.read(results)) if one.metric == "nll"]
     assert (moved.splits, round(moved.before, 4), round(moved.after, 4)) == (2, 0.1205, 0.0295)
     assert moved.closed is not None
     assert moved.closed > 0.9
@@ -150,5 +147,6 @@ def test_a_preset_that_has_it_already_is_named() -> None:
 
 
 def test_softmax_has_no_prior_to_flip() -> None:
-    with pytest.raises(UsageError, match="softmax has no δ"):
-        check_likelihoods(ABLATIONS["delta-prior"], ("softmax",))
+    for name in ("delta-prior", "fixed-delta"):
+        with pytest.raises(UsageError, match="softmax has no δ"):
+            check_likelihoods(ABLATIONS[name], ("softmax",))

@@ -193,6 +193,24 @@ def test_a_statement_that_is_the_other_way_round_is_contradicted(uci_cells: Cell
     assert abs(found.ours.mean - 0.18) < 1e-9
 
 
+def test_a_method_is_compared_with_itself_under_a_flip(uci_cells: Cells, results: Path) -> None:
+    names = [f"text/fixed-delta-{what}-step" for what in ("adult", "rises")]
+    uci_cells("adult", "GPC-I", around(85.0, 0.40, 4))
+    for name in names:
+        found = verdict(name, results)
+        assert (found.verdict, found.note) == (Verdict.NOT_COMPUTED, "no cell")
+    flipped = {"results": results / "ablations" / "fixed-delta", "departures": {"delta.mode": "fixed"}}
+    uci_cells("adult", "GPC-I", around(85.0, 0.80, 3), **flipped, curve={"nll": [0.9, 0.5, 0.8]})  # type: ignore[arg-type]
+    worse, rises = (verdict(name, results) for name in names)
+    assert worse.ours is not None
+    assert rises.ours is not None
+    assert (worse.verdict, worse.ours.splits, round(worse.ours.mean, 2)) == (Verdict.CONFIRMED, 3, -0.40)
+    assert [path for path in worse.cells if path.startswith("ablations/fixed-delta/uci-fast/paper/rbf/adult/step/")]
+    assert (rises.verdict, round(rises.ours.mean, 2)) == (Verdict.CONFIRMED, 0.30)
+    uci_cells("adult", "GPC-I", around(85.0, 0.40, 3), **flipped, curve={"nll": [0.5, 0.4]})  # type: ignore[arg-type]
+    assert {verdict(name, results).verdict for name in names} == {Verdict.CONTRADICTED}
+
+
 def test_all_rows_right_on_two_splits_is_not_taken_for_certainty(uci_cells: Cells, results: Path) -> None:
     uci_cells("ringnorm", "GPC-I", [(100.0, 0.05), (100.0, 0.05)])
     found = verdict("tab_UCI_acc/ringnorm/GPC-I/acc", results)
@@ -207,12 +225,12 @@ def test_figures_of_one_split_stay_undecided_and_exact_ones_do_not(results: Path
         folder.mkdir(parents=True)
         (folder / "summary.json").write_text(json.dumps(content))
 
-    run = {"dataset": "adult", "likelihood": "step", "lowest_nll": 0.3}
-    file("delta", {"runs": [run | {"delta_mode": "fixed", "nll": 0.8}, run | {"delta_mode": "free", "nll": 0.4}]})
+    ends = [{"method": label, "acc": acc, "nll": 1.0} for label, acc in (("GPC-I", 49.0), ("GPCsm", 50.0))]
+    file("airline", {"settings": {"iterations": 9}, "runs": ends})
     file("noise", {"models": [{"elbo_step": -1.0, "elbo_probit": -2.0, "elbo_logit": -1.5}]})
     file("toy", {"models": "torn"})
-    found = verdict("text/fixed-delta-adult", results)
-    assert (found.verdict, found.note) == (Verdict.UNDECIDED, "one split: 1 of 1 (likelihoods)")
+    found = verdict("text/airline-softmax-acc", results)
+    assert (found.verdict, found.note) == (Verdict.UNDECIDED, "one split: 1 of 1 (rivals, 9 steps)")
     found = verdict("text/elbo-order", results)
     assert (found.verdict, found.note) == (Verdict.CONTRADICTED, "0 of 1 models")
     assert verdict("text/toy-classified", results).verdict is Verdict.NOT_COMPUTED
