@@ -67,6 +67,14 @@ def evaluate(probabilities: NDArray[np.floating], y: Labels) -> Metrics:
     )
 
 
+def standard_errors(probabilities: NDArray[np.floating], y: Labels) -> tuple[float, float]:
+    """Of accuracy (percent) and nll, over the rows: what they would vary by on other rows of the same kind."""
+    p = clip_probabilities(probabilities)
+    per_row = 100.0 * (p.argmax(axis=1) == y), np.log(p[np.arange(len(p)), y])
+    acc, nll = (float(np.std(values, ddof=1)) / np.sqrt(len(y)) for values in per_row)
+    return acc, nll
+
+
 def area_under_roc(probabilities: Probabilities, y: Labels) -> float | None:
     """The chance that a row of the class is ranked above one of the rest; the mean over classes if they are many."""
     from sklearn.metrics import roc_auc_score

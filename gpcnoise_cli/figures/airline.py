@@ -32,7 +32,7 @@ METHODS = tuple(name for name, spec in variants().items() if spec.fits(CLASSES))
 
 @dataclass(frozen=True)
 class AirlineSettings(Settings):
-    """With a fifth of the paper's iterations: on two cores those take most of a day."""
+    """With a fifth of the paper's iterations, which take hours on two cores."""
 
     iterations: int = number(20_000, "Adam iterations (the paper: 100,000).")
     inducing: int = number(200, "Inducing points.", short="-m")
@@ -48,6 +48,8 @@ class AirlineRun:
     curve: tuple[CurvePoint, ...]
     acc: float
     nll: float
+    acc_error: float
+    nll_error: float
     delta: float | None
     seconds_per_step: float
     train_seconds: float
@@ -90,6 +92,8 @@ class AirlineResult:
                 "method": run.label,
                 "acc": run.acc,
                 "nll": run.nll,
+                "acc_error": run.acc_error,
+                "nll_error": run.nll_error,
                 "delta": run.delta,
                 "milliseconds_per_step": 1000 * run.seconds_per_step,
                 "train_seconds": run.train_seconds,
@@ -107,12 +111,13 @@ class AirlineResult:
     def findings(self) -> list[str]:
         said = [f"Note: {self.stands_in}."] if self.stands_in else []
         each = "; ".join(
-            f"{run.label} acc {run.acc:.2f}%, nll {run.nll:.4f}, {1000 * run.seconds_per_step:.1f} ms per step"
+            f"{run.label} acc {run.acc:.2f} ± {run.acc_error:.2f}%, nll {run.nll:.4f} ± {run.nll_error:.4f}, "
+            f"{1000 * run.seconds_per_step:.1f} ms per step"
             for run in self.runs
         )
         said.append(
             f"{self.dataset}, {self.n_train:,} training rows, {self.iterations:,} iterations: {each} "
-            f"(the largest class alone: {self.majority_acc:.2f}%)."
+            f"(the largest class alone: {self.majority_acc:.2f}%; ± standard error over the test rows)."
         )
         own = [run for run in self.runs if run.method in paper_likelihoods()]
         if len(own) > 1:
@@ -139,6 +144,9 @@ class AirlineResult:
 
 def compute(settings: AirlineSettings, runs: Runs) -> AirlineResult:
     """One run per method, each resumable."""
+    from gpcnoise_cli.evaluation.metrics import standard_errors
+    from gpcnoise_cli.runs.trained import load_trained
+
     dataset = available_flights()
     done = [
         runs.train(
@@ -156,7 +164,8 @@ def compute(settings: AirlineSettings, runs: Runs) -> AirlineResult:
         )
         for method in settings.methods
     ]
-    first = done[0].record
+    first, (_, split) = done[0].record, done[0].load()
+    errors = [standard_errors(load_trained(run.path).predict_scaled(split.X_test), split.y_test) for run in done]
     return AirlineResult(
         dataset,
         int(first["n_train"]),
@@ -170,12 +179,14 @@ def compute(settings: AirlineSettings, runs: Runs) -> AirlineResult:
                 curve=tuple(run.curve),
                 acc=float(run.record["acc"]),
                 nll=float(run.record["nll"]),
+                acc_error=acc_error,
+                nll_error=nll_error,
                 delta=run.record.get("delta"),
                 seconds_per_step=float(run.record["seconds_per_step"]),
                 train_seconds=float(run.record["train_seconds"]),
                 peak_memory_mb=run.peak_memory_mb,
             )
-            for method, run in zip(settings.methods, done, strict=True)
+            for method, run, (acc_error, nll_error) in zip(settings.methods, done, errors, strict=True)
         ),
     )
 

@@ -226,7 +226,7 @@ def test_figures_of_one_split_stay_undecided_and_exact_ones_do_not(results: Path
         (folder / "summary.json").write_text(json.dumps(content))
 
     ends = [{"method": label, "acc": acc, "nll": 1.0} for label, acc in (("GPC-I", 49.0), ("GPCsm", 50.0))]
-    file("airline", {"settings": {"iterations": 9}, "runs": ends})
+    file("airline", {"settings": {"iterations": 9}, "n_test": 500, "runs": ends})
     file("noise", {"models": [{"elbo_step": -1.0, "elbo_probit": -2.0, "elbo_logit": -1.5}]})
     file("toy", {"models": "torn"})
     found = verdict("text/airline-softmax-acc", results)
@@ -240,7 +240,9 @@ def test_other_methods_on_airline_and_delta_are_judged_by_their_curves(results: 
     def file(folder: str, methods: list[str], runs: list[dict[str, object]], iterations: int = 100) -> None:
         path = results / "figures" / folder / "summary.json"
         path.parent.mkdir(parents=True)
-        path.write_text(json.dumps({"settings": {"iterations": iterations, "methods": methods}, "runs": runs}))
+        path.write_text(
+            json.dumps({"settings": {"iterations": iterations, "methods": methods}, "n_test": 10_000, "runs": runs})
+        )
 
     own = {"GPC-I": 1.04, "GPC-II": 1.03, "GPC-III": 1.02, "GPCsm": 0.99}
     file("airline", ["step"], [{"method": label, "acc": 50.0, "nll": nll} for label, nll in own.items()])
@@ -254,6 +256,22 @@ def test_other_methods_on_airline_and_delta_are_judged_by_their_curves(results: 
     assert (found.verdict, found.note) == (Verdict.UNDECIDED, "one split: 4 of 4 (rivals, 100 steps)")
     assert verdict("text/airline-aug", results).note == "one split: 3 of 4 (rivals, 100 steps)"
     assert verdict("text/airline-softmax-nll", results).note == "one split: 3 of 3 (rivals, 100 steps)"
+
+
+@pytest.mark.parametrize(
+    ("nll", "error", "expected"),
+    [(0.99, 0.005, Verdict.CONFIRMED), (1.02, 0.005, Verdict.UNDECIDED), (1.06, 0.005, Verdict.CONTRADICTED)],
+)
+def test_on_airline_the_spread_is_that_over_the_test_rows(
+    nll: float, error: float, expected: Verdict, results: Path
+) -> None:
+    ends = {"GPC-I": 1.04, "GPC-II": 1.03, "GPC-III": 1.02, "GPCsm": nll}
+    runs = [{"method": label, "acc": 50.0, "nll": end, "nll_error": error} for label, end in ends.items()]
+    path = results / "figures" / "airline" / "summary.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({"settings": {"iterations": 100}, "n_test": 10_000, "runs": runs}))
+    assert verdict("text/airline-softmax-nll", results).verdict is expected
+    assert verdict("text/airline-softmax-acc", results).verdict is Verdict.UNDECIDED, "a figure without errors"
 
 
 def test_which_method_settles_later_is_read_off_the_curves(results: Path) -> None:

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, precision_score, recall_score, roc_auc_score
 
 from gpcnoise_cli.evaluation.calibration import expected_calibration_error, reliability, wilson
-from gpcnoise_cli.evaluation.metrics import LEAST_PROBABILITY, clip_probabilities, evaluate
+from gpcnoise_cli.evaluation.metrics import LEAST_PROBABILITY, clip_probabilities, evaluate, standard_errors
 from gpcnoise_cli.evaluation.selective import selective_curve
 
 
@@ -36,6 +36,19 @@ def test_they_equal_those_of_scikit_learn(classes: int) -> None:
     assert_allclose(metrics.per_class.precision, precision_score(y, predicted, average=None))
     assert_allclose(metrics.per_class.recall, recall_score(y, predicted, average=None))
     assert metrics.per_class.rows == np.bincount(y, minlength=classes).tolist()
+
+
+def test_standard_errors_are_what_the_metrics_vary_by_on_other_rows() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.full(3, 2.0), size=400)
+
+    def labels(p: np.ndarray) -> np.ndarray:
+        return np.minimum((p.cumsum(axis=1) < rng.random((len(p), 1))).sum(axis=1), 2)
+
+    acc, nll = standard_errors(p, labels(p))
+    drawn = [evaluate(p[rows], labels(p[rows])) for rows in rng.integers(0, len(p), size=(200, len(p)))]
+    assert_allclose(acc, np.std([one.acc for one in drawn]), rtol=0.15)
+    assert_allclose(nll, np.std([one.nll for one in drawn]), rtol=0.15)
 
 
 def test_a_case_by_hand() -> None:

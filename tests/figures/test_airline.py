@@ -16,7 +16,7 @@ def made(**ends: float) -> AirlineResult:
     runs = []
     for method, nll in ends.items():
         curve = tuple(CurvePoint(step, float(step), None, 50.0, nll + 1 / step, None) for step in (10, 20, 30))
-        runs.append(AirlineRun(method, None, curve, 100 - 50 * nll, nll, None, 0.01, 1.0, 900.0))
+        runs.append(AirlineRun(method, None, curve, 100 - 50 * nll, nll, 0.5, 0.01, None, 0.01, 1.0, 900.0))
     return AirlineResult("airline", 2_000_000, 10_000, 40.0, 100_000, tuple(runs))
 
 
