@@ -4,7 +4,8 @@ Tables: `codecheck.yml` names the command behind each folder of tables. The comm
 cells, and the files must be these to the letter.
 
 Text: a figure in a line that names a set of the benchmark must be a rounding of a number that some record under
-`results/` (or the paper) has for that set. Fenced blocks are the output of the command shown with them, and the page
+`results/` (or the paper) has for that set; one in a line that names an average ("binary, GPC-I") one that `gpcnoise
+claims` has for that. Fenced blocks are the output of the command shown with them, and the page
 may repeat figures from there; a paragraph that names a `gpcnoise train` or `sweep` of its own speaks of that run.
 """
 
@@ -18,6 +19,8 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 from typing import Any
 
+from gpcnoise_cli.claims.claim import all_claims
+from gpcnoise_cli.claims.judge import judge_all
 from gpcnoise_cli.claims.kept import changed_cells
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.grid.request import parse_names
@@ -111,10 +114,9 @@ def _request(command: str) -> Request:
 
 
 def quote_problems(results: Path, documents: Path) -> list[str]:
-    """Figures of a set in README and docs that no record has."""
-    names = [one.name for one in published_sets()]
-    numbers = _numbers_by_set(results, names)
-    pattern = re.compile(r"(?<![\w-])(" + "|".join(sorted(names, key=len, reverse=True)) + r")(?![\w-])")
+    """Figures of a set in README and docs that no record has, and averages ("binary, GPC-I") that no claim has."""
+    numbers = _numbers_by_set(results, [one.name for one in published_sets()]) | _numbers_of_averages(results)
+    pattern = re.compile(r"(?<![\w-])(" + "|".join(sorted(numbers, key=len, reverse=True)) + r")(?![\w-])")
     problems = []
     for page in [documents / "README.md", *sorted((documents / "docs").glob("*.md"))]:
         if page.is_file():
@@ -123,10 +125,11 @@ def quote_problems(results: Path, documents: Path) -> list[str]:
             for number, line in _lines_outside(content):
                 named = pattern.findall(line)
                 known = [value for name in named for value in numbers[name]]
-                for quoted in _FIGURE.findall(line) if named else ():
-                    if quoted not in shown and not _is_rounding(quoted, known):
-                        what = f"{quoted} of {', '.join(dict.fromkeys(named))}"
-                        problems.append(f"{where}:{number}: no cell or record has {what}; mend or remove it")
+                quoted = [one for one in _FIGURE.findall(line) if named and one not in shown]
+                wrong = [one for one in quoted if not _is_rounding(one, known)]
+                if wrong:
+                    what = f"{', '.join(wrong)} of {' and '.join(dict.fromkeys(named))}"
+                    problems.append(f"{where}:{number}: no cell or record has {what}; mend or remove it")
     return problems
 
 
@@ -161,6 +164,16 @@ def _numbers_by_set(results: Path, names: Sequence[str]) -> dict[str, list[float
         except (OSError, ValueError):
             continue
         _collect(content, found)
+    return found
+
+
+def _numbers_of_averages(results: Path) -> dict[str, list[float]]:
+    """What `gpcnoise claims` prints of the averages over sets: published and here, with the standard error."""
+    found: dict[str, list[float]] = {}
+    for one in judge_all(results, claims=[claim for claim in all_claims() if claim.value and not claim.is_figure]):
+        values = (one.claim.value, one.published, one.ours and one.ours.mean, one.ours and one.ours.error)
+        known = found.setdefault(f"{one.claim.sets}, {one.claim.label}", [])
+        known += [value for value in values if value is not None]
     return found
 
 

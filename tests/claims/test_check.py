@@ -117,11 +117,27 @@ def test_a_quoted_figure_that_no_record_has_is_found(tree: Path) -> None:
     page = tree / "docs" / "page.md"
     page.write_text("# A page\n\nOn adult the nll is 0.3971, and\non magic it is 0.0077.\n")
     assert problems(tree) == ["docs/page.md:4: no cell or record has 0.0077 of magic; mend or remove it"]
+    page.write_text("On adult and magic the nll is 0.3971 and 0.0077, 85.51%.\n")
+    assert problems(tree) == [
+        "docs/page.md:1: no cell or record has 0.0077, 85.51 of adult and magic; mend or remove it"
+    ]
     # What a shown command printed, and a run that the paragraph names itself, are no cells.
     page.write_text("```\n$ gpcnoise sweep\nmagic 0.0077\n```\n\nOn magic it is 0.0077.\n")
     assert problems(tree) == []
     page.write_text("`gpcnoise train --dataset magic` has 0.0077 on magic.\n")
     assert problems(tree) == []
+
+
+def test_a_quoted_average_is_one_that_claims_prints(tree: Path, uci_cells: Cells) -> None:
+    for name in ("adult", "connect-4", "magic", "mushroom", "ringnorm", "twonorm"):
+        uci_cells(name, "GPC-II", [(90.0, 0.2), (91.0, 0.3)])
+    write_kept(tree / "results")
+    shutil.rmtree(tree / "results/tables")
+    line = "| binary, GPC-II | 94.31 | {} ± 0.50 | 0.1569 | 0.2500 ± 0.0500 |\n"
+    (tree / "README.md").write_text(line.format("90.50"))
+    assert problems(tree) == []
+    (tree / "README.md").write_text(line.format("90.51"))
+    assert problems(tree) == ["README.md:1: no cell or record has 90.51 of binary, GPC-II; mend or remove it"]
 
 
 def test_without_the_kept_digests_it_says_how_to_write_them(tree: Path) -> None:
