@@ -171,7 +171,8 @@ def _numbers_of_averages(results: Path) -> dict[str, list[float]]:
     """What `gpcnoise claims` prints of the averages over sets: published and here, with the standard error."""
     found: dict[str, list[float]] = {}
     for one in judge_all(results, claims=[claim for claim in all_claims() if claim.value and not claim.is_figure]):
-        values = (one.claim.value, one.published, one.ours and one.ours.mean, one.ours and one.ours.error)
+        values = [one.claim.value, one.published]
+        values += [one.ours.mean, one.ours.error] if one.ours else []
         known = found.setdefault(f"{one.claim.sets}, {one.claim.label}", [])
         known += [value for value in values if value is not None]
     return found
