@@ -11,13 +11,16 @@ from gpcnoise_cli.claims.equivalence import Verdict
 from gpcnoise_cli.claims.evidence import Evidence, Source
 from gpcnoise_cli.claims.judge import Judged, judge_all
 from gpcnoise_cli.claims.table import claims_tables, counts, counts_table, movements_table
+from gpcnoise_cli.page.drawings import Drawing
 from gpcnoise_cli.page.table_view import TableView, view_table
+from gpcnoise_cli.page.verdict_map import verdict_drawing
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
 
 @dataclass(frozen=True)
 class ClaimsPart:
     counts: TableView
+    map: Drawing | None
     tables: tuple[TableView, ...]
     ablations: tuple[TableView, ...]
     told: str
@@ -34,6 +37,7 @@ def claims_part(folder: Path) -> ClaimsPart | None:
     by_table = replace(view_table(counts_table(judged)), sortable=False)
     return ClaimsPart(
         by_table,
+        verdict_drawing(judged),
         tuple(map(view_table, claims_tables(judged, in_full=True))),
         _ablations(folder, evidence, judged),
         told,
