@@ -49,6 +49,17 @@ def test_version(cli: Cli) -> None:
     assert cli("--version") == (0, f"gpcnoise {__version__}\n", "")
 
 
+def test_the_package_runs_as_a_module() -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-m", "gpcnoise_cli", "train", "--dataset", "nowhere"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith("gpcnoise: error: unknown dataset 'nowhere'")
+
+
 def test_no_command_shows_the_help_as_wrong_usage(cli: Cli) -> None:
     code, stdout, _ = cli()
     assert code == 2
