@@ -296,7 +296,8 @@ def _explains(
     if claim.value is None:
         flipped, there = ablation.evidence(evidence), ablation.source(source)
         first, second = (
-            flipped.averages(there, claim.kernel, names, label, claim.metric) for label in (claim.label, claim.against)
+            flipped.averages(there, kernel, names, label, claim.metric)
+            for label, kernel in ((claim.label, claim.kernel), (claim.against, claim.against_kernel))
         )
         sign = -1.0 if claim.metric == "acc" else 1.0
         differences = [sign * (first[split] - second[split]) for split in first.keys() & second.keys()]

@@ -1,8 +1,8 @@
 """A verdict on each claim, from the cells and figures of a results folder.
 
 The cells of one preset and protocol are used for a claim: of the presets that are asked for, the one with the most
-splits, and preset paper where there are as many. An average or a statement about several sets uses the splits that all
-of these sets have. A statement may compare a method with itself under an ablation.
+splits (then with the most sets), and preset paper where there are as many. An average or a statement about several sets
+uses the splits that all of these sets have. A statement may compare a method with itself under an ablation.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _sides(claim: Claim, evidence: Evidence, source: Source) -> list[_Side]:
     first = _Side(evidence, source, claim.kernel, claim.label)
     flip = ABLATIONS.get(claim.against)
     if flip is None:
-        return [first, replace(first, label=claim.against)] if claim.against else [first]
+        return [first, replace(first, label=claim.against, kernel=claim.against_kernel)] if claim.against else [first]
     flipped = replace(first, evidence=flip.evidence(evidence), source=flip.source(source))
     return [flipped] if claim.check == "rises" else [first, flipped]
 
@@ -163,10 +163,12 @@ def _best_source(claim: Claim, evidence: Evidence, presets: Sequence[str], proto
     sources = [Source(preset, protocol) for preset in PRESETS if preset in presets]
     names = [name for name in claim.members() if name not in NO_DATA] or list(claim.members())
 
-    def splits(source: Source) -> int:
-        return min(len(side.averages(names, claim.metric)) for side in _sides(claim, evidence, source))
+    def extent(source: Source) -> tuple[int, int]:
+        sides = _sides(claim, evidence, source)
+        complete = [name for name in names if all(side.has(name, claim.metric) for side in sides)]
+        return min(len(side.averages(names, claim.metric)) for side in sides), len(complete)
 
-    return max(sources, key=splits)  # the first of equals, which is preset paper
+    return max(sources, key=extent)  # the first of equals, which is preset paper
 
 
 def _one_row(name: str) -> float:

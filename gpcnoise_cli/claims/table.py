@@ -148,6 +148,7 @@ def record_of(one: Judged) -> dict[str, Any]:
         "against": claim.against or None,
         "metric": claim.metric,
         "kernel": claim.kernel,
+        "against_kernel": claim.against_kernel if claim.against else None,
         "check": claim.check,
         "published": claim.value,
         "compared_with": one.published,

@@ -89,7 +89,7 @@ def claims(
         ("set", sets, lambda claim: [claim.sets], [one.sets for one in every]),
         ("label", label, lambda claim: [claim.label, claim.against], [one.label for one in every]),
         ("metric", metric, lambda claim: [claim.metric], [one.metric for one in every]),
-        ("kernel", kernel, lambda claim: [claim.kernel], [one.kernel for one in every]),
+        ("kernel", kernel, lambda claim: [claim.kernel, claim.against_kernel], [one.kernel for one in every]),
         ("table", table, lambda claim: [claim.table], TABLES),
     ):
         wanted = _chosen(kind, asked, known)

@@ -53,6 +53,11 @@ def test_the_command_of_a_claim_names_its_cells() -> None:
     )
     assert named["text/multi-acc-selu"].command("fast", "paper").endswith("--likelihoods softmax --methods svgp,selu")
     assert named["tab_UCI_acc/letter/Selu/acc"].command("fast", "clean").endswith("--datasets letter --methods selu")
+    rbf, combined = named["text/multi-acc-orth"].command("fast", "paper").split(" && ")
+    assert "--kernel rbf " in rbf
+    assert rbf.endswith("--likelihoods softmax")
+    assert "--kernel matern52+rbf " in combined
+    assert combined.endswith("--methods orth")
     assert named["text/elbo-order"].command("fast", "paper") == "gpcnoise reproduce noise"
 
 

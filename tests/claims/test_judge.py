@@ -109,16 +109,6 @@ def test_a_method_that_is_not_here_is_not_runnable(results: Path, monkeypatch: p
 BASELINES = ("Selu", "ORTH", "GPCep", "GPCaug")
 
 
-@pytest.fixture
-def with_orth(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
-
-    from gpcnoise_cli.methods.registry import METHODS
-
-    monkeypatch.setitem(METHODS, "orth", replace(METHODS["ep"], name="orth", label="ORTH"))
-
-
-@pytest.mark.usefixtures("with_orth")
 @pytest.mark.parametrize("label", BASELINES)
 def test_every_published_figure_of_another_author_is_judged_once_its_cells_are_there(
     label: str, uci_cells: Cells, results: Path
@@ -137,7 +127,6 @@ def test_every_published_figure_of_another_author_is_judged_once_its_cells_are_t
     assert {verdict(claim.name, results).verdict for claim in averages} == {Verdict.CONFIRMED}
 
 
-@pytest.mark.usefixtures("with_orth")
 def test_what_the_text_says_of_other_authors_is_judged_by_their_cells(uci_cells: Cells, results: Path) -> None:
     uci_cells("nursery", "GPC-II", around(99.9, 0.01, 3))
     uci_cells("nursery", "GPCep", around(99.92, 0.0112, 3))
@@ -154,6 +143,25 @@ def test_what_the_text_says_of_other_authors_is_judged_by_their_cells(uci_cells:
     for name in names:
         uci_cells(name, "GPCep", around(95.0, 0.25, 3))
     assert verdict("text/ep-nll-binary", results).verdict is Verdict.CONTRADICTED
+
+
+def test_the_rbf_models_are_compared_with_orth_and_the_kernel_it_was_published_with(
+    uci_cells: Cells, results: Path
+) -> None:
+    names = [one.name for one in published_sets() if not one.binary]
+    for name in names:
+        uci_cells(name, "GPCsm", around(93.0, 0.2, 2))
+        uci_cells(name, "ORTH", around(94.0, 0.3, 2))
+    assert verdict("text/multi-acc-orth", results).note == "no cells: 12 of 12 sets"
+    for name in names[:-1]:
+        uci_cells(name, "ORTH", around(92.0, 0.3, 2), kernel="matern52+rbf")
+    found = verdict("text/multi-acc-orth", results)
+    assert (found.verdict, found.note) == (Verdict.NOT_COMPUTED, "no cells: 1 of 12 sets")
+    uci_cells(names[-1], "ORTH", around(92.0, 0.3, 2), kernel="matern52+rbf")
+    found = verdict("text/multi-acc-orth", results)
+    assert found.verdict is Verdict.CONFIRMED
+    assert {path.split("/")[2] for path in found.cells if "/orth/" in path} == {"matern52+rbf"}
+    assert {path.split("/")[2] for path in found.cells if "/softmax/" in path} == {"rbf"}
 
 
 def test_miniboone_is_judged_once_it_has_cells(uci_cells: Cells, results: Path) -> None:
