@@ -6,6 +6,7 @@ real one takes minutes. A command that `HOW` does not know fails the test.
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -120,6 +121,17 @@ def test_the_python_of_the_readme_prints_what_it_shows(capsys: pytest.CaptureFix
     # Digits may differ in the third place from one processor to the next; what the lines are may not.
     printed, shown = capsys.readouterr().out, blocks[place + 1][1]
     assert re.sub(r"\d\.\d*", "0", printed).split() == re.sub(r"\d\.\d*", "0", shown).split()
+
+
+def test_the_times_of_a_step_are_those_that_bench_steps_measured() -> None:
+    measured = json.loads((REPOSITORY / "results" / "bench" / "steps.json").read_text(encoding="utf-8"))["steps"]
+    found = []
+    for case in measured:
+        times = {system: one["median"] for system, one in case["seconds_per_step"].items()}
+        mixed = times["mixed"]
+        found.append((f"{1000 * mixed:.1f}", f"{times['stock'] / mixed:.1f}", f"{times['gpytorch'] / mixed:.1f}"))
+    line = r"^\| \d+.*(?:latent|kernel).* \| (\S+) ms \| (\S+) times.* \| (\S+) times \|$"
+    assert re.findall(line, PAGES[0].read_text(encoding="utf-8"), re.MULTILINE) == found
 
 
 def commands_of(page: Path) -> list[str]:
