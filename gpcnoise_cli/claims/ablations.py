@@ -16,6 +16,8 @@ from typing import Literal
 from gpcnoise_cli.claims.claim import Claim
 from gpcnoise_cli.claims.evidence import ABLATIONS_FOLDER, Evidence, Source
 from gpcnoise_cli.config.groups import either
+from gpcnoise_cli.config.schema import SVGP
+from gpcnoise_cli.data.registry import UCI_NAMES, get_spec
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.uci import Grid
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
@@ -29,7 +31,8 @@ LEAST_CLOSED = 0.5
 
 @dataclass(frozen=True)
 class Ablation:
-    """One thing flipped, for each preset in which it can be; computed for `datasets` and `likelihoods` by default.
+    """One thing flipped, for each preset in which it can be; computed for `datasets` and `methods` by default, of which
+    the SVGP has a column for each of `likelihoods`.
 
     With `other` it is the other protocol or preset that is trained. If nothing else is flipped, those cells are a plain
     grid's, and are filed there.
@@ -40,7 +43,8 @@ class Ablation:
     says: str
     overrides: Mapping[str, tuple[str, ...]]
     datasets: tuple[str, ...]
-    likelihoods: tuple[str, ...]
+    likelihoods: tuple[str, ...] = ()
+    methods: tuple[str, ...] = (SVGP,)
     other: Literal["protocol", "preset"] | None = None
 
     @property
@@ -61,10 +65,11 @@ class Ablation:
         source: Source,
         kernel: str,
         splits: Sequence[int],
-        datasets: Sequence[str] = (),
-        likelihoods: Sequence[str] = (),
+        datasets: Sequence[str] | None = None,
+        likelihoods: Sequence[str] | None = None,
+        methods: Sequence[str] | None = None,
     ) -> Grid:
-        """The cells that flip it, starting from `source`."""
+        """The cells that flip it, starting from `source`; None stands for its own."""
         if source.preset not in self.overrides:
             raise UsageError(
                 f"{self.name} flips nothing in preset {source.preset}; name {either(list(self.overrides))}."
@@ -74,10 +79,11 @@ class Ablation:
             there.preset,
             there.protocol,
             kernel,
-            tuple(datasets) or self.datasets,
-            tuple(likelihoods) or self.likelihoods,
+            self.datasets if datasets is None else tuple(datasets),
+            self.likelihoods if likelihoods is None else tuple(likelihoods),
             tuple(splits),
             self.overrides[source.preset],
+            methods=self.methods if methods is None else tuple(methods),
         )
 
     def folder(self, results: Path) -> Path:
@@ -103,6 +109,15 @@ ABLATIONS: dict[str, Ablation] = {
             _both(),
             ("magic", "chess-krvk", "wall-following", "mushroom", "statlog-landsat", "nursery"),
             ("probit", "softmax"),
+            other="protocol",
+        ),
+        Ablation(
+            "test-file",
+            COPIED_COLUMN,
+            "the test file that comes with a set instead of random rows, and no row number",
+            _both("dataset.test_rows=archive"),
+            tuple(name for name in UCI_NAMES if get_spec(name).has_test_file),
+            methods=("selu",),
             other="protocol",
         ),
         Ablation(

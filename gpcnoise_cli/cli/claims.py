@@ -142,6 +142,9 @@ def ablate(
     ] = None,
     datasets: Annotated[str | None, typer.Option("--datasets", help="Default: the ablation's own.")] = None,
     likelihoods: Annotated[str | None, typer.Option("--likelihoods", help="Default: the ablation's own.")] = None,
+    methods: Annotated[
+        str | None, typer.Option("--methods", help="Naming --likelihoods adds svgp. Default: the ablation's own.")
+    ] = None,
     splits: Annotated[str, typer.Option("--splits", help="Numbers and ranges, such as 0-4.")] = "0",
     preset: Annotated[str, typer.Option("--preset", help="paper or fast.")] = "fast",
     protocol: Annotated[str, typer.Option("--protocol", help="Of the figures to explain: paper or clean.")] = "paper",
@@ -159,8 +162,9 @@ def ablate(
     from gpcnoise_cli.claims.evidence import Evidence, Source
     from gpcnoise_cli.claims.table import movements_table
     from gpcnoise_cli.cli.console import print_table
-    from gpcnoise_cli.cli.reproduce import compute, print_plan
+    from gpcnoise_cli.cli.reproduce import compared_methods, compute, print_plan
     from gpcnoise_cli.cli.tables import print_tables
+    from gpcnoise_cli.config.schema import SVGP
     from gpcnoise_cli.grid.cost import Estimator
     from gpcnoise_cli.grid.plan import Plan
     from gpcnoise_cli.grid.request import parse_names, parse_numbers
@@ -180,16 +184,18 @@ def ablate(
     chosen = parse_names(likelihoods) if likelihoods is not None else ablation.likelihoods
     for one in chosen:
         likelihood_spec(one)
-    check_likelihoods(ablation, chosen)
+    compared = compared_methods(methods, likelihoods, ablation.methods)
+    if SVGP in compared:
+        check_likelihoods(ablation, chosen)
     asked = parse_names(datasets) if datasets is not None else ablation.datasets
     check_sets(asked)
     here, absent = present_sets(asked)
     for one in absent:
         say(f"{one} is not here and is left out; get it with: gpcnoise data fetch {one}")
-    if not here or not chosen:
-        raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`) and likelihoods.")
     source = Source(preset, protocol)
-    grid = ablation.grid(source, kernel, parse_numbers(splits, "--splits"), here, chosen)
+    grid = ablation.grid(source, kernel, parse_numbers(splits, "--splits"), here, chosen, compared)
+    if not here or not grid.columns:
+        raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`), and likelihoods.")
     ledger = ledger_for(grid, ablation.folder(base))
     cells = grid.cells()
     if not cells:

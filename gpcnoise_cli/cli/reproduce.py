@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -124,12 +124,7 @@ def uci(
     chosen = parse_names(likelihoods) if likelihoods is not None else paper_likelihoods()
     for name in chosen:
         likelihood_spec(name)
-    compared = parse_names(methods) if methods is not None else (SVGP,)
-    for name in compared:
-        if name not in choices("method"):
-            raise unknown_choice("method", name, choices("method"))
-    if likelihoods is not None and compared and SVGP not in compared:  # likelihoods are the SVGP's columns
-        compared = (*compared, SVGP)
+    compared = compared_methods(methods, likelihoods, (SVGP,))
     here, absent = present_sets(asked)
     for name in absent:
         say(f"{name} is not here and is left out; get it with: gpcnoise data fetch {name}")
@@ -167,6 +162,19 @@ def uci(
     _print_results(plan, ledger, report, json, absent)
     if code:
         raise typer.Exit(code)
+
+
+def compared_methods(methods: str | None, likelihoods: str | None, usual: Sequence[str]) -> tuple[str, ...]:
+    """What `--methods` names; likelihoods are columns of the SVGP, so naming some adds it."""
+    from gpcnoise_cli.config.schema import SVGP
+    from gpcnoise_cli.grid.request import parse_names
+
+    compared = parse_names(methods) if methods is not None else tuple(usual)
+    for name in compared:
+        if name not in choices("method"):
+            raise unknown_choice("method", name, choices("method"))
+    adds = likelihoods is not None and compared and SVGP not in compared
+    return (*compared, SVGP) if adds else compared
 
 
 def _refuse_coordinates(overrides: list[str]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from gpcnoise_cli.data.registry import DATASETS, MISSING_POLICIES, PROTOCOLS, SOURCES, STORAGES
+from gpcnoise_cli.data.registry import DATASETS, MISSING_POLICIES, PROTOCOLS, SOURCES, STORAGES, TEST_ROWS
 from gpcnoise_cli.errors import GpcnoiseError
 from gpcnoise_cli.likelihoods.registry import DELTA_MODES, DELTA_PRIORS, OBJECTIVES
 
@@ -23,6 +23,7 @@ VALUES: dict[str, tuple[str, ...]] = {
     "protocol": PROTOCOLS,
     "dataset.source": SOURCES,
     "dataset.storage": STORAGES,
+    "dataset.test_rows": TEST_ROWS,
     "inducing_start": ("minibatch", "scipy"),
     "dataset.missing": MISSING_POLICIES,
     "dataset.categories": ("column", "level"),

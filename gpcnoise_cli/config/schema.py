@@ -30,6 +30,7 @@ class DatasetConfig:
     path: str | None = None  # your own file, with dataset=file
     target: str | None = None
     test_fraction: float = 0.1  # 0: train on all rows, without a test
+    test_rows: str = "random"  # random | archive: the test file that comes with adult, pendigits and others
     holdout: float = 0.0  # score on this part of the training rows and leave the test rows alone
     calibration: float = 0.0  # keep this part of the training rows from training, to learn how far to trust the model
     storage: str = "auto"  # of training rows: memory | disk, read block by block | auto: disk where a file is too large

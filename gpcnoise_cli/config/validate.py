@@ -15,7 +15,7 @@ from typing import Any
 
 from gpcnoise_cli.config.groups import GROUPS, VALUES, choices, either, name_key
 from gpcnoise_cli.config.schema import SVGP, TABLE_KEYS, DatasetConfig, TrainConfig
-from gpcnoise_cli.data.registry import TREATMENTS
+from gpcnoise_cli.data.registry import DATASETS, TREATMENTS
 from gpcnoise_cli.errors import UsageError, nearest
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS
 
@@ -103,6 +103,7 @@ def validate(config: TrainConfig) -> None:
         _check_number(config, rule)
     _check_likelihood(config)
     _check_file(config)
+    _check_test_rows(config)
     _check_devices(config)
     if config.folds and (config.dataset.calibration or config.dataset.holdout):
         key = "calibration" if config.dataset.calibration else "holdout"
@@ -221,6 +222,23 @@ def _check_file(config: TrainConfig) -> None:
                 f"dataset.{key}={value!r} belongs to dataset=file, but the dataset is {dataset.name!r}; "
                 f"give --data FILE --target COLUMN, or omit it."
             )
+
+
+def _check_test_rows(config: TrainConfig) -> None:
+    dataset = config.dataset
+    if dataset.test_rows == "random":
+        return
+    with_file = [name for name, spec in DATASETS.items() if spec.has_test_file]
+    if dataset.name not in with_file:
+        raise UsageError(
+            f"dataset.test_rows={dataset.test_rows} needs a set with a test file, {either(with_file)}, not "
+            f"{dataset.name!r}; omit it."
+        )
+    for key, usual in (("source", ("auto", "archive")), ("test_fraction", (DatasetConfig().test_fraction,))):
+        value = getattr(dataset, key)
+        if value not in usual:
+            option = f"folds={config.folds}" if config.folds and key == "test_fraction" else f"dataset.{key}={value}"
+            raise UsageError(f"{option} does not go with dataset.test_rows={dataset.test_rows}; omit one of them.")
 
 
 def _check_treatment(text: str) -> None:

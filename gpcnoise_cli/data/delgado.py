@@ -9,6 +9,7 @@ behind the mean depend on the memory order, so bit-identical arrays need it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -32,11 +33,13 @@ def read_archive_set(spec: DatasetSpec, *, row_number: bool) -> Table:
                 f"{path.name} is not the archive's file: its sha256 differs, so it is cut off or changed; "
                 f"fetch it again by: gpcnoise data fetch {spec.name} --force."
             )
-    matrix = read_parts(paths)
+    parts = read_parts(paths)
+    matrix = np.concatenate(parts, 0) if len(parts) > 1 else parts[0]
     expected = None if spec.d is None else spec.d + 2
     if matrix.shape[1] != expected:
         raise GpcnoiseError(f"{paths[0].name} has {matrix.shape[1]} columns where {expected} are expected.")
-    return archive_table(matrix[:, :-1], matrix[:, -1], spec, row_number=row_number, source="archive")
+    table = archive_table(matrix[:, :-1], matrix[:, -1], spec, row_number=row_number, source="archive")
+    return replace(table, first_test_row=len(parts[0])) if spec.has_test_file else table
 
 
 def archive_table(
@@ -53,12 +56,12 @@ def archive_table(
     return Table(X[:, 1:], y, tuple(range(num_classes)), features, source)
 
 
-def read_parts(paths: Sequence[Path]) -> NDArray[np.float64]:
-    """The parts one below the other, all columns as float64."""
+def read_parts(paths: Sequence[Path]) -> list[NDArray[np.float64]]:
+    """Each part as it is, all columns as float64."""
     parts = [_read_part(path) for path in paths]
     if len({part.shape[1] for part in parts}) > 1:
         raise GpcnoiseError(f"{' and '.join(path.name for path in paths)} differ in their number of columns.")
-    return parts[0] if len(parts) == 1 else np.concatenate(parts, 0)
+    return parts
 
 
 def _read_part(path: Path) -> NDArray[np.float64]:

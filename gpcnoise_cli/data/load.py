@@ -32,16 +32,18 @@ def load_split(
     treatment: Treatment | None = None,
     test_fraction: float = 0.1,
     holdout: float = 0.0,
+    test_rows: str = "random",
     categories: str = "level",
     storage: str = "memory",
 ) -> Split:
     """Load split number `split` of the set `name`, scaled and shuffled by `protocol`.
 
     `source` forces where a set is read from; `auto` takes the archive's file and, for the four synthetic sets,
-    generates rows where it is absent. `path`, `target`, `treatment` and `categories` (see the configuration) belong to
-    the set `file`, your own table. With `holdout` that part of the training rows stands in place of the test rows,
-    which are then not looked at. `storage` says whether the training rows are held in memory or on disk; `auto` puts
-    tables of one's own that are too large for the memory on disk.
+    generates rows where it is absent. `test_rows="archive"` tests on the file that the archive sets aside. `path`,
+    `target`, `treatment` and `categories` (see the configuration) belong to the set `file`, your own table. With
+    `holdout` that part of the training rows stands in place of the test rows, which are then not looked at. `storage`
+    says whether the training rows are held in memory or on disk; `auto` puts tables of one's own that are too large for
+    the memory on disk.
     """
     spec = get_spec(name)
     check_request(protocol, split, test_fraction)
@@ -60,7 +62,7 @@ def load_split(
         if spec.kind == "file":
             result = _own_table(*_named(path, target), treatment or Treatment(), storage, how)
         else:
-            result = make_split(name, _read(spec, protocol, source), **how)
+            result = make_split(name, _read(spec, protocol, source), test_rows=test_rows, **how)
     result = hold_out(result, holdout)
     return stored_split(result) if storage == "disk" and result.store is None else result
 

@@ -13,6 +13,8 @@ from gpcnoise_cli.errors import unknown_choice
 
 ARCHIVE_URL = "http://persoal.citius.usc.es/manuel.fernandez.delgado/papers/jmlr/data.tar.gz"
 PROTOCOLS = ("clean", "paper")
+# Which rows are the test: drawn from all of them, or the file that the archive sets aside.
+TEST_ROWS = ("random", "archive")
 STORAGES = ("auto", "memory", "disk")
 SOURCES = ("auto", "archive", "generated", "bayesian_benchmarks")
 # Of one's own table: what a column may be said to be, and what becomes of missing values.
@@ -45,6 +47,11 @@ class DatasetSpec:
     d_paper: int | None = None
     generated: bool = False
     files: tuple[str, ...] = ()
+
+    @property
+    def has_test_file(self) -> bool:
+        """Whether its second file is a test set, as those who collected the data meant it."""
+        return self.kind == "uci" and len(self.files) == 2
 
     def num_features(self, protocol: str) -> int | None:
         """The width of X under `protocol`."""

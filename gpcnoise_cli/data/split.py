@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpcnoise_cli.data.registry import PROTOCOLS
+from gpcnoise_cli.data.registry import PROTOCOLS, TEST_ROWS
 from gpcnoise_cli.data.scaling import Scaler, fit_scaler, shared_scales
 from gpcnoise_cli.errors import UsageError, unknown_choice
 
@@ -117,6 +117,7 @@ class Table:
     notes: tuple[str, ...] = ()
     rows: NDArray[np.int64] | None = None  # their numbers in the file, where some of those were left out
     weights: NDArray[np.float64] | None = None  # how many rows each counts as
+    first_test_row: int | None = None  # where the second file begins, in a set that comes in two
 
 
 def check_request(protocol: str, split: int, test_fraction: float) -> None:
@@ -146,16 +147,13 @@ def make_split(
     protocol: str,
     split: int,
     test_fraction: float = 0.1,
+    test_rows: str = "random",
     categories: str = "level",
 ) -> Split:
-    """Shuffle, cut and scale a whole table; `categories` is dataset.categories of the configuration."""
+    """Shuffle, cut and scale a whole table; `test_rows` and `categories` are those of the configuration's dataset."""
     check_request(protocol, split, test_fraction)
     X, y = table.X, table.y
-    rows = shuffled_rows(len(X), split)
-    n_train = int(len(X) * (1.0 - test_fraction))
-    if n_train < 1:
-        raise UsageError(f"test fraction {test_fraction} leaves none of the {len(X)} rows for training.")
-    train, test = rows[:n_train], rows[n_train:]
+    train, test = _cut(dataset, table, shuffled_rows(len(X), split), test_fraction, test_rows)
     encoder = table.encoder
     if encoder is not None:  # numbers that are missing are filled from the rows that the scaling is taken from
         encoder = encoder.with_medians(X if protocol == "paper" else X[train])
@@ -181,6 +179,22 @@ def make_split(
         weights=None if table.weights is None else table.weights[train],
         shared_scales=tuple(blocks),
     )
+
+
+def _cut(
+    dataset: str, table: Table, rows: NDArray[np.int64], test_fraction: float, test_rows: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Training and test rows of the shuffled `rows`: the first part trains, or the archive's own first file."""
+    if test_rows not in TEST_ROWS:
+        raise unknown_choice("choice of test rows", test_rows, TEST_ROWS)
+    if test_rows == "archive":
+        if table.first_test_row is None:
+            raise UsageError(f"{dataset} (read from: {table.source}) has no test file; omit dataset.test_rows.")
+        return rows[rows < table.first_test_row], rows[rows >= table.first_test_row]
+    n_train = int(len(rows) * (1.0 - test_fraction))
+    if n_train < 1:
+        raise UsageError(f"test fraction {test_fraction} leaves none of the {len(rows)} rows for training.")
+    return rows[:n_train], rows[n_train:]
 
 
 def hold_out(split: Split, fraction: float) -> Split:

@@ -23,6 +23,7 @@ from gpcnoise_cli.config.compare import differences
 from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.quoting import assign
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
+from gpcnoise_cli.config.validate import validate
 from gpcnoise_cli.data.folder import is_present
 from gpcnoise_cli.data.registry import DATASETS, UCI_NAMES, get_spec
 from gpcnoise_cli.errors import UsageError, unknown_choice
@@ -110,6 +111,7 @@ class Grid:
     def _cell(self, column: Column, dataset: str, split: int) -> Cell:
         base = self._bases[column]
         config = dataclasses.replace(base, dataset=dataclasses.replace(base.dataset, name=dataset), split=split)
+        validate(config)
         name = f"{self.protocol}/{self.kernel}/{dataset}/{column.name}/split-{split:02d}"
         return Cell.of(name, config, self._departures[column])
 

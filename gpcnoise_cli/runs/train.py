@@ -86,6 +86,7 @@ def load_data(config: TrainConfig) -> Split:
         target=source.target,
         treatment=treatment_of(source),
         test_fraction=source.test_fraction,
+        test_rows=source.test_rows,
         holdout=source.holdout,
         categories=source.categories,
         storage="disk" if source.storage == "disk" else "memory",

@@ -61,6 +61,16 @@ def test_a_column_that_the_paper_copied_has_a_reason_of_its_own(uci_cells: Cells
     assert reason(tmp_path / "results", "tab_UCI_acc/magic/Selu/acc") == "copied column"
 
 
+def test_so_it_has_by_the_test_file_that_comes_with_a_set(uci_cells: Cells, tmp_path: Path) -> None:
+    results, name = tmp_path / "results", "tab_UCI_acc/pendigits/Selu/acc"  # published: 97.06
+    uci_cells("pendigits", "Selu", [(99.2, 0.03), (99.3, 0.03), (99.25, 0.03)])
+    uci_cells("pendigits", "Selu", [(99.1, 0.03)], protocol="clean")
+    assert reason(results, name) == "not known"
+    flipped = {"protocol": "clean", "departures": {"dataset.test_rows": "archive"}}
+    uci_cells("pendigits", "Selu", [(96.4, 0.2)], results=results / "ablations" / "test-file", **flipped)
+    assert reason(results, name) == "copied column"
+
+
 def test_so_has_orth_with_the_kernel_it_was_published_with(uci_cells: Cells, tmp_path: Path) -> None:
     uci_cells("magic", "ORTH", [(99.7, 0.01), (99.8, 0.011), (99.75, 0.012)], kernel="matern52+rbf")
     name = "tab_UCI_nll/magic/ORTH/nll"  # published: 0.2658

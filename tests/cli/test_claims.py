@@ -80,6 +80,9 @@ def test_a_claim_in_json_says_what_it_rests_on(cli: Cli) -> None:
         (("ablate", "delta-prior", "--likelihoods", "softmax"), "softmax has no δ"),
         (("ablate", "squash", "--likelihoods", "softmax"), "softmax has no product of CDFs to flip; name step, probit"),
         (("ablate", "ard", "--datasets", "iris"), "unknown dataset 'iris'"),
+        (("ablate", "ard", "--methods", "sleu"), "unknown method 'sleu'"),
+        (("ablate", "ard", "--datasets", "twonorm", "--methods", ","), "nothing is left to compute"),
+        (("ablate", "ard", "--datasets", "twonorm", "--likelihoods", ","), "nothing is left to compute"),
     ],
 )
 def test_wrong_requests_are_refused_in_a_sentence(cli: Cli, words: tuple[str, ...], said: str) -> None:
@@ -119,6 +122,8 @@ def test_the_cells_of_an_ablation_before_they_are_computed(cli: Cli) -> None:
     assert found["folder"] == "results/uci-fast"
     assert all(cell["name"].startswith("clean/rbf/twonorm/") for cell in found["cells"])
     assert json.loads(cli("claims", "ablate", "training", *asked).stdout)["folder"] == "results/uci"
+    found = json.loads(cli("claims", "ablate", "row-number", *asked, "--methods", "selu").stdout)
+    assert {cell["name"].split("/")[3] for cell in found["cells"]} == {"selu", "step", "probit"}
 
 
 @pytest.mark.slow

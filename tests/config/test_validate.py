@@ -20,6 +20,7 @@ DEFAULT = compose()
 REFUSED = {
     "protocol": ["papr", ""],
     "dataset.source": ["web"],
+    "dataset.test_rows": ["archve"],
     "kernel.lengthscale_start": ["long"],
     "delta.mode": ["open"],
     "delta.prior": ["gamma"],
@@ -100,6 +101,12 @@ def test_every_number_and_every_text_has_a_rule() -> None:
         (["dataset=adult", "dataset.categories=column"], "dataset.categories belongs to a file of your own"),
         (["dataset=file", "dataset.path=x", "dataset.target=y", "dataset.treat=[x]"], "--treat takes COLUMN=KIND"),
         (["dataset=file", "dataset.path=x", "dataset.target=y", "dataset.treat=['x=numbr']"], "did you mean x=number?"),
+        (
+            ["dataset=letter", "dataset.test_rows=archive"],
+            "needs a set with a test file, adult, pendigits, statlog-landsat, statlog-shuttle or thyroid, not 'letter'",
+        ),
+        (["dataset=adult", "dataset.test_rows=archive", "dataset.test_fraction=0.2"], "test_fraction=0.2 does not go"),
+        (["dataset=adult", "dataset.test_rows=archive", "dataset.source=bayesian_benchmarks"], "does not go with"),
         (["likelihood=step", "likelihood.bound=tilted"], "likelihood.bound must be gaussian for step, not 'tilted'"),
         (["likelihood=step", "likelihood.noise_variance=null"], "must be a number of at least 0 for step"),
         (["likelihood=probit", "likelihood.noise_variance=-1"], "must be at least 0, not -1.0"),

@@ -92,8 +92,24 @@ def test_clean_protocol_against_a_reading_without_pandas(name, real_data):
     np.testing.assert_array_equal(split.y_test, y[n:])
 
 
+@pytest.mark.parametrize("protocol", ["clean", "paper"])
+def test_the_archives_own_test_file_may_be_the_test(protocol, real_data):
+    parts = [np.loadtxt(real_data / f"uci/thyroid/thyroid_{part}_R.dat", skiprows=1) for part in ("train", "test")]
+    first, second = (load_split("thyroid", protocol=protocol, split=k, test_rows="archive") for k in (0, 1))
+    assert (first.n_train, first.n_test) == (len(parts[0]), len(parts[1])) == (3772, 3428)
+    start = 0 if protocol == "paper" else 1
+    rows = np.random.RandomState(0).permutation(7200)
+    matrix = np.vstack(parts)[rows[rows >= 3772], start:]
+    np.testing.assert_allclose(first.X_test, first.scaler.transform(matrix[:, :-1]), atol=1e-9)
+    np.testing.assert_array_equal(first.y_test, matrix[:, -1])
+    # Another split number only puts the rows in another order.
+    assert not np.array_equal(first.X_train, second.X_train)
+    for one, other in ((first.X_train, second.X_train), (first.X_test, second.X_test)):
+        np.testing.assert_allclose(np.sort(one, axis=0), np.sort(other, axis=0))
+
+
 def test_row_number_restarts_with_the_second_part(real_data):
-    matrix = read_parts([real_data / f"uci/adult/adult_{part}_R.dat" for part in ("train", "test")])
+    matrix = np.concatenate(read_parts([real_data / f"uci/adult/adult_{part}_R.dat" for part in ("train", "test")]))
     assert matrix[0, 0] == 1
     assert matrix[32561, 0] == 1
     assert matrix.shape == (48842, 16)

@@ -83,6 +83,8 @@ def test_values_too_large_to_square_are_refused(fit):
         ({"test_fraction": 1.0}, "test fraction"),
         ({"test_fraction": 0.99999}, "leaves none"),
         ({"source": "archiv"}, "did you mean 'archive'"),
+        ({"test_rows": "archve"}, "did you mean 'archive'"),
+        ({"test_rows": "archive"}, "waveform .* has no test file"),
         ({"path": "x.csv"}, "belong to dataset 'file'"),
     ],
 )
