@@ -308,19 +308,31 @@ def _explains(
     evidence: Evidence,
 ) -> tuple[float, str] | None:
     """The part of the gap that the flip closes, if that is at least half of it, and the reason in words."""
+    copied = ablation.other == "protocol" and {claim.label, claim.against} & {*COPIED}
+    reason = COPIED_COLUMN if copied else ablation.reason
     if claim.value is None:
-        flipped, there = ablation.evidence(evidence), ablation.source(source)
-        first, second = (
-            flipped.averages(there, kernel, names, label, claim.metric)
-            for label, kernel in ((claim.label, claim.kernel), (claim.against, claim.against_kernel))
-        )
-        sign = -1.0 if claim.metric == "acc" else 1.0
-        differences = [sign * (first[split] - second[split]) for split in first.keys() & second.keys()]
-        holds = claim.check == "better" and differences and mean(differences) < -(claim.margin or 0.0)
-        return (1.0, ablation.reason) if holds else None
+        return (1.0, reason) if _makes_true(ablation, claim, source, names, evidence) else None
     moved = _moved(ablation, source, claim.kernel, names, claim.label, claim.metric, evidence, published)
     if moved is None or moved.closed is None or moved.closed < LEAST_CLOSED:
         return None
-    reason = COPIED_COLUMN if claim.label in COPIED and ablation.other == "protocol" else ablation.reason
     partly = len(names) > 1 and moved.dataset != ", ".join(names)
     return moved.closed, f"{reason} ({moved.dataset})" if partly else reason
+
+
+def _makes_true(ablation: Ablation, claim: Claim, source: Source, names: Sequence[str], evidence: Evidence) -> bool:
+    """Whether a comparison comes out as the text says, on all its sets flipped.
+
+    A column that the paper copied is flipped alone: the paper compared it with cells that have the row number.
+    """
+    if claim.check != "better":
+        return False
+    flipped = ablation.evidence(evidence), ablation.source(source)
+    alone = ablation.other == "protocol" and claim.against in COPIED
+    sides = (
+        (*((evidence, source) if alone else flipped), claim.kernel, claim.label),
+        (*flipped, claim.against_kernel, claim.against),
+    )
+    first, second = (cells.averages(whose, kernel, names, label, claim.metric) for cells, whose, kernel, label in sides)
+    sign = -1.0 if claim.metric == "acc" else 1.0
+    differences = [sign * (first[split] - second[split]) for split in first.keys() & second.keys()]
+    return bool(differences) and mean(differences) < -(claim.margin or 0.0)
