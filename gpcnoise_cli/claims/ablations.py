@@ -1,19 +1,12 @@
-"""Why a figure differs: a setting flipped, and how far that moves the figure towards the published one.
-
-A contradiction has a reason only where cells are filed that flip one thing and close at least half of the gap on the
-splits that both have; of several, the one that closes the most. An average moves with those of its sets that were
-flipped. A statement has a reason where it holds with all of its sets flipped. Otherwise the reason is not known.
-"""
+"""Settings that may make a figure differ from the published one, each flipped by itself, and the cells that show it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from statistics import mean
 from typing import Literal
 
-from gpcnoise_cli.claims.claim import Claim
 from gpcnoise_cli.claims.evidence import ABLATIONS_FOLDER, Evidence, Source
 from gpcnoise_cli.config.groups import either
 from gpcnoise_cli.config.schema import SVGP
@@ -21,12 +14,9 @@ from gpcnoise_cli.data.registry import UCI_NAMES, get_spec
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.uci import Grid
 from gpcnoise_cli.likelihoods.registry import LIKELIHOODS, likelihood_spec, paper_likelihoods
-from gpcnoise_cli.tables.published import COPIED, METRICS, published_figures
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
-NOT_KNOWN = "not known"
 COPIED_COLUMN = "copied column"
-LEAST_CLOSED = 0.5
 
 
 @dataclass(frozen=True)
@@ -212,27 +202,6 @@ _OF_GAUSSIAN_NOISE = {
 }
 
 
-@dataclass(frozen=True)
-class Movement:
-    """A figure before and after the flip, on the splits that both have, and the part of the gap that it closes."""
-
-    ablation: str
-    dataset: str
-    label: str
-    metric: str
-    splits: int
-    before: float
-    after: float
-    published: float | None
-
-    @property
-    def closed(self) -> float | None:
-        """1 where the flip gives the published figure, 0 where it changes nothing, negative where it leads away."""
-        if self.published is None or self.before == self.published:
-            return None
-        return 1 - abs(self.after - self.published) / abs(self.before - self.published)
-
-
 def get_ablation(name: str) -> Ablation:
     if name not in ABLATIONS:
         raise unknown_choice("ablation", name, ABLATIONS)
@@ -246,93 +215,3 @@ def check_likelihoods(ablation: Ablation, likelihoods: Sequence[str]) -> None:
         raise UsageError(
             f"{without[0]} has no {_OF_GAUSSIAN_NOISE[ablation.name]} to flip; name {either(_WITH_DELTA)}."
         )
-
-
-def movement(
-    ablation: Ablation, source: Source, kernel: str, dataset: str, label: str, metric: str, evidence: Evidence
-) -> Movement | None:  # fmt: skip
-    """How the flip moves one figure; None where no split has both."""
-    published = published_figures(metric, kernel).get((dataset, label))
-    return _moved(ablation, source, kernel, (dataset,), label, metric, evidence, published)
-
-
-def _moved(
-    ablation: Ablation, source: Source, kernel: str, names: Sequence[str], label: str, metric: str,
-    evidence: Evidence, published: float | None,
-) -> Movement | None:  # fmt: skip
-    """The mean over sets, on the splits on which any of them was flipped; the others stay as they are."""
-    flipped, there = ablation.evidence(evidence), ablation.source(source)
-    lines = [evidence.values(source, kernel, name, label, metric) for name in names]
-    flips = [flipped.values(there, kernel, name, label, metric) for name in names]
-    both = [split for split in lines[0] if all(split in one for one in lines) and any(split in one for one in flips)]
-    if not both:
-        return None
-    before = mean(line[split] for split in both for line in lines)
-    after = mean(flip.get(split, line[split]) for split in both for line, flip in zip(lines, flips, strict=True))
-    touched = ", ".join(name for name, flip in zip(names, flips, strict=True) if flip)
-    return Movement(ablation.name, touched, label, metric, len(both), before, after, published)
-
-
-def movements(ablation: Ablation, source: Source, kernel: str, evidence: Evidence) -> list[Movement]:
-    """All figures that the filed cells of an ablation move."""
-    flipped, there = ablation.evidence(evidence), ablation.source(source)
-    keys = [(name, label) for one, its_kernel, name, label in flipped.cells if (one, its_kernel) == (there, kernel)]
-    found = [
-        movement(ablation, source, kernel, name, label, metric, evidence)
-        for name, label in sorted(keys)
-        for metric in METRICS
-    ]
-    return [one for one in found if one is not None]
-
-
-def reason_for(claim: Claim, source: Source | None, published: float | None, evidence: Evidence) -> str | None:
-    """The reason code of the ablation that explains most; `published` is what our figure was compared with."""
-    if source is None:
-        return None
-    names = [name for name in claim.members() if evidence.values(source, claim.kernel, name, claim.label, claim.metric)]
-    best: tuple[float, str] | None = None
-    for ablation in ABLATIONS.values():
-        if source.preset not in ablation.overrides:
-            continue
-        found = _explains(ablation, claim, source, names, published, evidence)
-        best = max(filter(None, (best, found)), default=None)
-    return best[1] if best else None
-
-
-def _explains(
-    ablation: Ablation,
-    claim: Claim,
-    source: Source,
-    names: Sequence[str],
-    published: float | None,
-    evidence: Evidence,
-) -> tuple[float, str] | None:
-    """The part of the gap that the flip closes, if that is at least half of it, and the reason in words."""
-    copied = ablation.other == "protocol" and {claim.label, claim.against} & {*COPIED}
-    reason = COPIED_COLUMN if copied else ablation.reason
-    if claim.value is None:
-        return (1.0, reason) if _makes_true(ablation, claim, source, names, evidence) else None
-    moved = _moved(ablation, source, claim.kernel, names, claim.label, claim.metric, evidence, published)
-    if moved is None or moved.closed is None or moved.closed < LEAST_CLOSED:
-        return None
-    partly = len(names) > 1 and moved.dataset != ", ".join(names)
-    return moved.closed, f"{reason} ({moved.dataset})" if partly else reason
-
-
-def _makes_true(ablation: Ablation, claim: Claim, source: Source, names: Sequence[str], evidence: Evidence) -> bool:
-    """Whether a comparison comes out as the text says, on all its sets flipped.
-
-    A column that the paper copied is flipped alone: the paper compared it with cells that have the row number.
-    """
-    if claim.check != "better":
-        return False
-    flipped = ablation.evidence(evidence), ablation.source(source)
-    alone = ablation.other == "protocol" and claim.against in COPIED
-    sides = (
-        (*((evidence, source) if alone else flipped), claim.kernel, claim.label),
-        (*flipped, claim.against_kernel, claim.against),
-    )
-    first, second = (cells.averages(whose, kernel, names, label, claim.metric) for cells, whose, kernel, label in sides)
-    sign = -1.0 if claim.metric == "acc" else 1.0
-    differences = [sign * (first[split] - second[split]) for split in first.keys() & second.keys()]
-    return bool(differences) and mean(differences) < -(claim.margin or 0.0)

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpcnoise_cli.claims.ablations import ABLATIONS, NOT_KNOWN, reason_for
+from gpcnoise_cli.claims.ablations import ABLATIONS
 from gpcnoise_cli.claims.claim import NO_DATA, Claim, all_claims, column_of
 from gpcnoise_cli.claims.equivalence import Decision, Sample, Verdict, below, same_as, within
 from gpcnoise_cli.claims.evidence import Evidence, Source
+from gpcnoise_cli.claims.reasons import NOT_KNOWN, reason_for
 from gpcnoise_cli.claims.shown import SHOWN, judge_shown
 from gpcnoise_cli.tables.published import published_figures, published_sets
 from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS

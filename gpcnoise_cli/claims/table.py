@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gpcnoise_cli.claims.ablations import ABLATIONS, Movement
+from gpcnoise_cli.claims.ablations import ABLATIONS
 from gpcnoise_cli.claims.claim import TABLES
 from gpcnoise_cli.claims.equivalence import Verdict
 from gpcnoise_cli.claims.judge import Judged
 from gpcnoise_cli.claims.margins import ACC_POINTS, ALPHA, NLL_NATS, NLL_PART
+from gpcnoise_cli.claims.reasons import Movement
 from gpcnoise_cli.tables.table import Column, Row, Table, Value, figure, optional_figure, text
 from gpcnoise_cli.tables.uci_figures import DIGITS
 

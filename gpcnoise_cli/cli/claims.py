@@ -158,8 +158,9 @@ def ablate(
 
     Example: gpcnoise claims ablate ard --datasets thyroid --dry-run
     """
-    from gpcnoise_cli.claims.ablations import ABLATIONS, check_likelihoods, get_ablation, movements
+    from gpcnoise_cli.claims.ablations import ABLATIONS, check_likelihoods, get_ablation
     from gpcnoise_cli.claims.evidence import Evidence, Source
+    from gpcnoise_cli.claims.reasons import movements
     from gpcnoise_cli.claims.table import movements_table
     from gpcnoise_cli.cli.console import print_table
     from gpcnoise_cli.cli.reproduce import compared_methods, compute, print_plan

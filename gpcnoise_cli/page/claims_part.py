@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gpcnoise_cli.claims.ablations import ABLATIONS, movements
+from gpcnoise_cli.claims.ablations import ABLATIONS
 from gpcnoise_cli.claims.equivalence import Verdict
 from gpcnoise_cli.claims.evidence import Evidence, Source
 from gpcnoise_cli.claims.judge import Judged, judge_all
+from gpcnoise_cli.claims.reasons import movements
 from gpcnoise_cli.claims.table import claims_tables, counts, counts_table, movements_table
 from gpcnoise_cli.page.drawings import Drawing
 from gpcnoise_cli.page.table_view import TableView, view_table

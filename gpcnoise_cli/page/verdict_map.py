@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gpcnoise_cli.claims.ablations import NOT_KNOWN
 from gpcnoise_cli.claims.equivalence import Verdict
 from gpcnoise_cli.claims.judge import Judged
+from gpcnoise_cli.claims.reasons import NOT_KNOWN
 from gpcnoise_cli.figures.run_pictures import POINTS
 from gpcnoise_cli.figures.style import BLACK, BLUE, GREY, VERMILION, WHITE, drawing, new_figure
 from gpcnoise_cli.page.drawings import NARROW, WIDE, Drawing
