@@ -62,6 +62,7 @@ ADDED_LATER = (
     "kernel.ard_by",
     "kernel.apart",
     "dataset.storage",
+    "dataset.test_rows",
     *(f"dataset.{key}" for key in TABLE_KEYS),
 )
 
