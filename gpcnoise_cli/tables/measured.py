@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -21,11 +21,17 @@ class Figure:
     error: float | None
     splits: int
     published: bool = False  # taken from the paper, not measured here
+    by_split: Mapping[int, float] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, values: list[float]) -> Figure:
+    def of(cls, values: Sequence[float]) -> Figure:
         error = stdev(values) / math.sqrt(len(values)) if len(values) > 1 else None
         return cls(mean(values), error, len(values))
+
+    @classmethod
+    def of_splits(cls, by_split: Mapping[int, float]) -> Figure:
+        """The same, with the figure of each split."""
+        return replace(cls.of([*by_split.values()]), by_split=by_split)
 
 
 @dataclass(frozen=True)
@@ -69,14 +75,21 @@ def label_of(record: Mapping[str, Any]) -> str:
 
 def measured_from(records: Sequence[Mapping[str, Any]], protocol: str, kernel: str) -> Measured:
     """The figures of records that all belong to one protocol and kernel."""
-    values: dict[tuple[str, str, str], list[float]] = {}
+    values: dict[tuple[str, str, str], dict[int, float]] = {}
     for record in records:
         for metric in METRICS:
             if record.get(metric) is not None:
-                values.setdefault((metric, record["dataset"], label_of(record)), []).append(record[metric])
+                of_splits = values.setdefault((metric, record["dataset"], label_of(record)), {})
+                of_splits[_split_of(record, of_splits)] = record[metric]
     generated = sorted({record["dataset"] for record in records if record.get("source") == "generated"})
-    figures = {key: Figure.of(found) for key, found in values.items()}
+    figures = {key: Figure.of_splits(found) for key, found in values.items()}
     return Measured(protocol, kernel, figures, tuple(_settings(records)), tuple(generated))
+
+
+def _split_of(record: Mapping[str, Any], taken: Mapping[int, float]) -> int:
+    """Its number; of a record that has been edited and no longer says it, one that no other has."""
+    split = record.get("split")
+    return split if isinstance(split, int) and split not in taken else min(taken, default=0) - 1
 
 
 def _settings(records: Iterable[Mapping[str, Any]]) -> list[str]:

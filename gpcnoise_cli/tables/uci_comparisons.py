@@ -24,13 +24,15 @@ from gpcnoise_cli.tables.table import (
     optional_figure,
     text,
 )
-from gpcnoise_cli.tables.uci_figures import DIGITS, content, labels_here, splits_behind
+from gpcnoise_cli.tables.uci_figures import DIGITS, content, counted, labels_here, paired, splits_behind
 from gpcnoise_cli.tables.uci_tables import TITLES
 
 _LEAKS = (
     "row: leak or weak where the row number, a feature under protocol paper, gives the class away "
     "(gpcnoise data audit)."
 )
+
+_PAIRED = "splits: how many are behind each difference, those that both sides have; the figures beside it are of these."
 
 _COPIED = (
     "the paper copied the figures of Selu and ORTH from other papers, whose runs did not have the row number; those of "
@@ -63,28 +65,33 @@ def protocols_table(metric: str, paper: Measured, clean: Measured) -> Table:
     """The same methods with and without the row number as a feature."""
     table = _side_by_side(metric, {"paper": paper, "clean": clean})
     what = f"{TITLES[metric]}: protocol paper and protocol clean, {paper.kernel} kernel"
-    return replace(table, name=f"uci-{metric}-protocols", title=what, notes=(_LEAKS, *paper.notes))
+    return replace(table, name=f"uci-{metric}-protocols", title=what, notes=(_PAIRED, _LEAKS, *paper.notes))
 
 
 def presets_table(metric: str, paper: Measured, fast: Measured) -> Table:
     """The same methods with the paper's settings and with the fast ones."""
     table = _side_by_side(metric, {"paper": paper, "fast": fast})
     what = f"{TITLES[metric]}: preset paper and preset fast, {paper.kernel} kernel, protocol {paper.protocol}"
-    notes = tuple(dict.fromkeys((*_extremes(metric, paper, fast), _LEAKS, *paper.notes, *fast.notes)))
+    notes = tuple(dict.fromkeys((*_extremes(metric, paper, fast), _PAIRED, _LEAKS, *paper.notes, *fast.notes)))
     return replace(table, name=f"uci-{metric}-presets", title=what, notes=notes)
 
 
 def _extremes(metric: str, paper: Measured, fast: Measured) -> tuple[str, ...]:
     """The differences furthest to either side, in words."""
-    both = [key for key in paper.figures if key[0] == metric and key in fast.figures]
-    if not both:
+    ordered = []
+    for one in published_sets():
+        for label in labels_here(paper, fast):
+            pair = _pair(metric, (paper, fast), one, label)
+            if pair is not None:
+                ordered.append((pair[1].mean - pair[0].mean, one.name, label))
+    if not ordered:
         return ()
-    ordered = sorted((fast.figures[key].mean - paper.figures[key].mean, *key[1:]) for key in both)
+    ordered.sort()
     least, most = (
         f"{diff:+.{DIGITS[metric]}f} ({dataset}, {method})" for diff, dataset, method in (ordered[0], ordered[-1])
     )
     sets = len({dataset for _, dataset, _ in ordered})
-    return (f"fast minus paper: from {least} to {most}; {len(both)} figures of {sets} sets.",)
+    return (f"fast minus paper: from {least} to {most}; {len(ordered)} figures of {sets} sets.",)
 
 
 def _side_by_side(metric: str, sides: Mapping[str, Measured]) -> Table:
@@ -93,12 +100,25 @@ def _side_by_side(metric: str, sides: Mapping[str, Measured]) -> Table:
     rows, digits = [], DIGITS[metric]
     for one in published_sets():
         values: list[Value] = []
+        pairs: list[Figure] = []
         for label in parts:
-            first, second = (content(metric, side, one, label) for side in sides.values())
-            before = first.mean if isinstance(first, Figure) else None
-            values += [_plain(first, digits), _plain(second, digits), _difference(second, before, digits)]
-        rows.append(_row(one, values))
-    return Table("", "", _columns(parts), tuple(rows))
+            pair = _pair(metric, tuple(sides.values()), one, label)
+            if pair is None:
+                values += [*(_plain(content(metric, side, one, label), digits) for side in sides.values()), text("")]
+            else:
+                first, second = pair
+                values += [_plain(first, digits), _plain(second, digits), _difference(second, first.mean, digits)]
+                pairs.append(second)
+        rows.append(_row(one, (*values, text(counted(pairs)))))
+    return Table("", "", (*_columns(parts), Column("splits", optional=True)), tuple(rows))
+
+
+def _pair(metric: str, sides: Sequence[Measured], one: PublishedSet, label: str) -> tuple[Figure, Figure] | None:
+    """A figure of either side over the same splits, where both have some."""
+    match paired([content(metric, side, one, label) for side in sides]):
+        case [Figure() as first, Figure() as second]:
+            return first, second
+    return None
 
 
 def _plain(found: Figure | str, digits: int) -> Value:

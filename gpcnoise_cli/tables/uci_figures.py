@@ -4,7 +4,8 @@ The columns follow from three things: the published tables, the registries, and 
 own methods (those of its likelihoods) are measured here. Another author's method has up to two columns: `GPCep†` with
 the published figures, and `GPCep` with those measured here, as soon as there are any. So no column is a mixture, and
 no average either. A column that is not complete takes no set from the averages of the paper's own methods; where
-measured columns are compared with each other, only the sets count that all of them have (`shared`).
+measured columns are compared with each other, only the sets count that all of them have (`shared`), and on each only
+the splits that all of them have (`paired`): from one split to the next a figure moves more than between methods.
 """
 
 from __future__ import annotations
@@ -93,6 +94,20 @@ def content(metric: str, measured: Measured, one: PublishedSet, label: str) -> C
     return NOT_COMPUTED if fits else NOT_APPLICABLE
 
 
+def paired(contents: Sequence[Content]) -> list[Content] | None:
+    """Measured figures over the splits that all of them have, all else as it is; None where they share no split."""
+    measured = [one for one in contents if isinstance(one, Figure) and not one.published]
+    common = set.intersection(*(set(one.by_split) for one in measured)) if measured else set()
+    if measured and not common:
+        return None
+    return [
+        Figure.of_splits({split: value for split, value in one.by_split.items() if split in common})
+        if isinstance(one, Figure) and not one.published
+        else one
+        for one in contents
+    ]
+
+
 def sets_of_kind(binary: bool) -> list[PublishedSet]:
     return [one for one in published_sets() if one.binary == binary]
 
@@ -108,7 +123,7 @@ def complete_sets(metrics: Sequence[str], measured: Measured, binary: bool) -> l
 
 @dataclass(frozen=True)
 class Shared:
-    """The measured columns that are compared with each other, and the sets that all of them have."""
+    """The measured columns that are compared with each other, and the sets on which all of them have a split."""
 
     labels: tuple[str, ...] = ()
     sets: tuple[PublishedSet, ...] = ()
@@ -117,9 +132,9 @@ class Shared:
 def shared(metrics: Sequence[str], measured: Measured, sets: Sequence[PublishedSet]) -> Shared:
     """Of all measured columns, those that share enough of `sets`, and what they share.
 
-    A column that has just been begun would leave next to nothing: those with the fewest sets are left out until the
-    rest have at least three in common, and a third of what the fullest has. A column for two classes only (or for more
-    only) has no place where sets of both kinds are compared.
+    A column that has just been begun would leave next to nothing: those with the fewest sets (then splits) are left out
+    until the rest have at least three sets in common, and a third of what the fullest has. A column for two classes
+    only (or for more only) has no place where sets of both kinds are compared.
     """
     having = {
         label: [one for one in sets if all(measured.get(metric, one.name, label) for metric in metrics)]
@@ -127,14 +142,28 @@ def shared(metrics: Sequence[str], measured: Measured, sets: Sequence[PublishedS
     }
     kinds = {one.binary for one in sets}
     labels = [label for label in having if {one.binary for one in having[label]} == kinds]
-    labels.sort(key=lambda label: -len(having[label]))
+    splits = {
+        label: sum(measured.figures[metrics[0], one.name, label].splits for one in having[label]) for label in labels
+    }
+    labels.sort(key=lambda label: (-len(having[label]), -splits[label]))
     while labels:
-        common = tuple(one for one in sets if all(one in having[label] for label in labels))
+        common = tuple(
+            one
+            for one in sets
+            if all(one in having[label] for label in labels)
+            and all(paired_line(metric, measured, one, labels) for metric in metrics)
+        )
         least = max(LEAST_SETS, LEAST_SHARED * len(having[labels[0]]))
         if len(common) >= least and {one.binary for one in common} == kinds:
             return Shared(_in_order(labels), common)
         labels.pop()
     return Shared()
+
+
+def paired_line(metric: str, measured: Measured, one: PublishedSet, labels: Sequence[str]) -> dict[str, Content]:
+    """The columns of a set, measured ones over the splits that all of them have; empty where they share none."""
+    found = paired([content(metric, measured, one, label) for label in labels])
+    return {} if found is None else dict(zip(labels, found, strict=True))
 
 
 def average(contents: Sequence[Content]) -> Content:
@@ -147,6 +176,10 @@ def average(contents: Sequence[Content]) -> Content:
 
 def splits_behind(metric: str, measured: Measured, one: PublishedSet) -> str:
     """How many splits are behind the figures of a line: one number where they agree."""
-    found = [measured.get(metric, one.name, label) for label in labels_here(measured)]
-    counts = [each.splits for each in found if each is not None]
+    return counted(measured.get(metric, one.name, label) for label in labels_here(measured))
+
+
+def counted(figures: Iterable[Content | None]) -> str:
+    """The splits of each figure: one number where they agree."""
+    counts = [one.splits for one in figures if isinstance(one, Figure)]
     return "/".join(map(str, counts if len(set(counts)) > 1 else counts[:1])) or NOT_COMPUTED

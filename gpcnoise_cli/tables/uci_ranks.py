@@ -22,8 +22,8 @@ from gpcnoise_cli.tables.statistics import ALPHA, Comparison, compare
 from gpcnoise_cli.tables.table import Column, Row, Table, figure, table_of, text
 from gpcnoise_cli.tables.uci_figures import (
     PUBLISHED,
-    content,
     labels_here,
+    paired_line,
     paper_methods,
     published_columns,
     sets_of_kind,
@@ -51,8 +51,8 @@ def _among_published(metric: str, measured: Measured, sets: Sequence[PublishedSe
     figures = {
         (one.name, label): here.mean
         for one in sets
-        for label in labels
-        if isinstance(here := content(metric, measured, one, label), Figure)
+        for label, here in paired_line(metric, measured, one, labels).items()
+        if isinstance(here, Figure)
     }
     needed = [label for label in labels if all((one.name, label.removesuffix(PUBLISHED)) in published for one in sets)]
     complete = [one.name for one in sets if all((one.name, label) in figures for label in needed)]
@@ -62,9 +62,13 @@ def _among_published(metric: str, measured: Measured, sets: Sequence[PublishedSe
 
 def _of_measured(metric: str, measured: Measured, sets: Sequence[PublishedSet]) -> Comparison | None:
     common = shared([metric], measured, sets)
-    names = [one.name for one in common.sets]
-    figures = {(name, label): measured.figures[metric, name, label].mean for name in names for label in common.labels}
-    return compare(common.labels, figures, names, larger_is_better=metric == "acc")
+    figures = {
+        (one.name, label): here.mean
+        for one in common.sets
+        for label, here in paired_line(metric, measured, one, common.labels).items()
+        if isinstance(here, Figure)
+    }
+    return compare(common.labels, figures, [one.name for one in common.sets], larger_is_better=metric == "acc")
 
 
 def is_measured(kind: str) -> bool:
@@ -90,6 +94,7 @@ def rank_table(metric: str, kind: str, comparison: Comparison, measured: Measure
     beside = () if is_measured(kind) else notes_beside(measured.protocol)
     notes = (
         f"n = {n} sets with every figure: {', '.join(comparison.sets)}.",
+        f"splits of each set that all of those measured here have: {_splits(metric, comparison, measured)}.",
         f"Friedman: chi-squared {comparison.friedman:.2f}, p = {comparison.friedman_p:.4f}; "
         f"critical difference of two ranks (Nemenyi, {ALPHA:g}): {comparison.critical_difference:.2f}.",
         *([f"not ranked, {why}: {', '.join(left_out)}."] if left_out else []),
@@ -99,6 +104,15 @@ def rank_table(metric: str, kind: str, comparison: Comparison, measured: Measure
     what = f"Average ranks by {metric}, {in_words(kind)}, {where} (1 is best)"
     row = Row((text("average rank"), *values))
     return Table(f"uci-ranks-{metric}-{kind}", what, columns, (row,), notes)
+
+
+def _splits(metric: str, comparison: Comparison, measured: Measured) -> str:
+    """How many splits the comparison rests on; a range where sets differ."""
+    compared = [one for one in published_sets() if one.name in comparison.sets]
+    lines = [paired_line(metric, measured, one, comparison.methods).values() for one in compared]
+    counts = [here.splits for line in lines for here in line if isinstance(here, Figure) and not here.published]
+    least, most = min(counts), max(counts)
+    return str(least) if least == most else f"{least} to {most}"
 
 
 def pair_table(metric: str, kind: str, comparison: Comparison, measured: Measured) -> Table:

@@ -17,11 +17,13 @@ from gpcnoise_cli.tables.uci_figures import (
     DIGITS,
     PUBLISHED,
     Content,
+    Shared,
     average,
     complete_sets,
     content,
     labels_beside,
     labels_here,
+    paired_line,
     sets_of_kind,
     shared,
     splits_behind,
@@ -31,7 +33,7 @@ AVERAGE_DIGITS = {"acc": 1, "nll": 4}
 TITLES = {"acc": "Classification accuracy in percent (acc)", "nll": "Negative log likelihood in nats (nll)"}
 # The paper's Table II gives these averages a second time without the one set on which the method fails.
 FAILURES = {f"GPCep{PUBLISHED}": "nursery", f"GPCaug{PUBLISHED}": "waveform-noise"}
-_SHARED = "shared: over the sets that all of the measured columns have"
+_SHARED = "shared: over the sets, and on each the splits, that all of the measured columns have"
 _LEGEND = (
     f"{PUBLISHED}: published; all other columns are measured here; NA: not applicable; –: not computed here; averages: "
     "in brackets over how many sets, those on which all of the paper's methods were measured"
@@ -74,8 +76,8 @@ def averages_table(measured: Measured) -> Table:
     for binary in (True, False):
         kind = "binary" if binary else "multi-class"
         for metric in METRICS:
-            for called, sets in _averaged([metric], measured, binary).items():
-                lines = {label: [content(metric, measured, one, label) for one in sets] for label in labels}
+            for called, whose in _averaged([metric], measured, binary).items():
+                sets, lines = whose.sets, _lines(metric, measured, whose, labels)
                 values = _marked([average(line) for line in lines.values()], metric, AVERAGE_DIGITS[metric])
                 shown = [
                     _bracketed(value, metric, label, sets, lines[label])
@@ -115,19 +117,41 @@ def _rows(labels: Sequence[tuple[str, str]], measured: Measured) -> list[Row]:
         ]
         rows.append(Row((text(one.name), text(one.n), text(d), text(one.classes), *values)))
     for binary in (True, False):
-        for called, sets in _averaged(metrics, measured, binary).items():
-            averages = [average([content(metric, measured, one, label) for one in sets]) for metric, label in labels]
-            values = [_value(one, DIGITS[metric]) for one, (metric, _) in zip(averages, labels, strict=True)]
-            kind = f"{'binary' if binary else 'multi-class'}{called} ({len(sets)})"
+        for called, whose in _averaged(metrics, measured, binary).items():
+            lines = {
+                metric: _lines(metric, measured, whose, [label for of, label in labels if of == metric])
+                for metric in metrics
+            }
+            values = [_value(average(lines[metric][label]), DIGITS[metric]) for metric, label in labels]
+            kind = f"{'binary' if binary else 'multi-class'}{called} ({len(whose.sets)})"
             rows.append(Row((text(kind), *[text("")] * 3, *values), rule=binary and not called))
     return rows
 
 
-def _averaged(metrics: Sequence[str], measured: Measured, binary: bool) -> dict[str, Sequence[PublishedSet]]:
-    """The sets of each average, by what its line adds to the kind; a second one only where it is another."""
-    complete = complete_sets(metrics, measured, binary)
-    common = shared(metrics, measured, complete).sets
-    return {"": complete} if len(common) in (0, len(complete)) else {"": complete, ", shared": common}
+def _averaged(metrics: Sequence[str], measured: Measured, binary: bool) -> dict[str, Shared]:
+    """The sets of each average, and the columns that are compared by it, by what its line adds to the kind.
+
+    There is a second one only where it is another.
+    """
+    complete = tuple(complete_sets(metrics, measured, binary))
+    common = shared(metrics, measured, complete)
+    every = Shared((), complete)
+    differs = len(common.sets) < len(complete) or any(
+        _lines(metric, measured, every, common.labels) != _lines(metric, measured, common, common.labels)
+        for metric in metrics
+    )
+    return {"": every} | ({", shared": common} if common.sets and differs else {})
+
+
+def _lines(metric: str, measured: Measured, whose: Shared, labels: Sequence[str]) -> dict[str, list[Content]]:
+    """The columns over some sets; those that are compared over the splits that they share on each."""
+    return {
+        label: [
+            paired_line(metric, measured, one, whose.labels).get(label, content(metric, measured, one, label))
+            for one in whose.sets
+        ]
+        for label in labels
+    }
 
 
 def _shared_note(metrics: Sequence[str], measured: Measured) -> str:

@@ -15,7 +15,7 @@ from gpcnoise_cli.tables.measured import Figure, Measured, measured_from
 from gpcnoise_cli.tables.published import published_figures, published_sets
 from gpcnoise_cli.tables.render import to_records, to_text
 from gpcnoise_cli.tables.table import Table
-from gpcnoise_cli.tables.uci_comparisons import against_table, presets_table
+from gpcnoise_cli.tables.uci_comparisons import against_table, presets_table, protocols_table
 from gpcnoise_cli.tables.uci_ranks import comparisons, pair_table, rank_table
 from gpcnoise_cli.tables.uci_tables import averages_table, kernel_table, metric_table
 
@@ -26,10 +26,14 @@ BINARY = tuple(one.name for one in published_sets() if one.binary)
 MULTI = tuple(one.name for one in published_sets() if not one.binary)
 
 
-def also(measured: Measured, label: str, sets: tuple[str, ...], *, acc: float = 90.0, nll: float = 0.3) -> Measured:
-    """`measured` with a further label on these sets."""
+def also(
+    measured: Measured, label: str, sets: tuple[str, ...], *, acc: float = 90.0, nll: float = 0.3, split: int = 0
+) -> Measured:
+    """`measured` with a further label on one split of these sets."""
     found = {
-        (metric, name, label): Figure(value, None, 1) for metric, value in (("acc", acc), ("nll", nll)) for name in sets
+        (metric, name, label): Figure.of_splits({split: value})
+        for metric, value in (("acc", acc), ("nll", nll))
+        for name in sets
     }
     return replace(measured, figures={**measured.figures, **found})
 
@@ -142,12 +146,58 @@ def test_measured_columns_are_averaged_over_the_sets_that_all_of_them_have(as_pu
     assert (
         column(table, "GPC-I")["multi-class (12)"] == column(metric_table("acc", before), "GPC-I")["multi-class (12)"]
     )
-    said = "shared: over the sets that all of the measured columns have (multi-class: GPCep, GPCaug, GPC-I"
+    said = "shared: over the sets, and on each the splits, that all of the measured columns have (multi-class: GPCep, "
     assert any(said in note for note in table.notes)
     averages = averages_table(measured)
     assert column(averages, "sets")["multi-class, shared"] == "4/12"
     assert column(averages, "GPCaug")["multi-class, shared"] == "0.3000", "the last line of that name is of the nll"
     assert "multi-class, shared" not in column(averages_table(before), "sets")
+
+
+def on_splits(first: int, last: int, **acc: float) -> Measured:
+    """These labels on every set; a later split has a higher accuracy by ten points."""
+    figures = {
+        ("acc", name, label): Figure.of_splits({split: value + 10.0 * split for split in range(first, last + 1)})
+        for name in MULTI
+        for label, value in {**dict.fromkeys(PAPER, 50.0), **acc}.items()
+    }
+    return Measured("paper", "rbf", figures, (), ())
+
+
+def test_what_was_measured_is_compared_on_the_splits_that_all_have() -> None:
+    """A method that is better on every split, but was run on the hard ones only, is the better one."""
+    few, many = on_splits(0, 1, GPCep=52.0), on_splits(0, 4)
+    measured = replace(many, figures={**few.figures, **many.figures})
+    line = column(metric_table("acc", measured), "GPC-I")
+    assert (line["letter"], line["multi-class (12)"], line["multi-class, shared (12)"]) == (
+        "70.00±7.07",
+        "70.00",
+        "55.00",
+    )
+    assert column(metric_table("acc", measured), "GPCep")["multi-class, shared (12)"] == "57.00"
+    found = comparisons("acc", measured)["measured-multi-class"]
+    assert found.methods[found.order[0]] == "GPCep"
+    notes = rank_table("acc", "measured-multi-class", found, measured).notes
+    assert "splits of each set that all of those measured here have: 2." in notes
+    apart = on_splits(5, 6, GPCep=52.0)
+    apart = replace(many, figures={**apart.figures, **many.figures})
+    assert "GPCep" not in comparisons("acc", apart)["measured-multi-class"].methods
+
+
+@pytest.mark.parametrize(("last", "diff", "splits"), [(0, "+2.00", "1"), (2, "+2.00", "3")])
+def test_sides_are_compared_on_the_splits_that_both_have(last: int, diff: str, splits: str) -> None:
+    one, other = on_splits(0, last), replace(on_splits(0, 4, **dict.fromkeys(PAPER, 52.0)), protocol="clean")
+    table = presets_table("acc", one, other)
+    assert column(table, "GPC-I diff")["letter"] == diff
+    assert column(table, "splits")["letter"] == splits
+    assert "fast minus paper: from +2.00 (chess-krvk, GPC-I) to +2.00 (wine-quality-white, GPCsm)" in table.notes[0]
+    assert column(protocols_table("acc", one, other), "GPC-I diff")["letter"] == diff
+
+
+def test_sides_without_a_common_split_have_no_difference() -> None:
+    table = presets_table("acc", on_splits(0, 1), on_splits(2, 2))
+    assert [column(table, f"GPC-I {part}")["letter"] for part in ("paper", "fast", "diff")] == ["55.00", "70.00", ""]
+    assert not any("fast minus paper" in note for note in table.notes)
 
 
 def test_another_authors_method_may_have_a_metric_that_the_paper_does_not_print(as_published: Make) -> None:
@@ -171,7 +221,15 @@ def test_a_registered_method_has_the_column_that_the_paper_has_for_it(as_publish
     """What is measured stands beside what was published, which is marked."""
     label = METHODS[name].label
     assert f"{label}†" in OTHERS
-    record = {"dataset": "letter", "acc": 95.0, "nll": 0.2, "preset": "fast", "method": name, "label": label}
+    record = {
+        "dataset": "letter",
+        "acc": 95.0,
+        "nll": 0.2,
+        "preset": "fast",
+        "method": name,
+        "label": label,
+        "split": 0,
+    }
     before, one = as_published(splits=1), measured_from([record], "paper", "rbf")
     assert label not in labels(metric_table("acc", before))
     table = metric_table("acc", replace(before, figures={**before.figures, **one.figures}))
@@ -199,9 +257,9 @@ def test_the_average_without_a_failure_is_of_the_published_column(as_published: 
 
 
 def test_a_record_is_filed_under_its_label_and_old_ones_under_their_method() -> None:
-    common = {"dataset": "letter", "acc": 90.0, "nll": 0.3, "preset": "fast", "iterations": 100}
+    common = {"dataset": "letter", "acc": 90.0, "nll": 0.3, "preset": "fast", "iterations": 100, "split": 0}
     old = {**common, "method": "GPCsm", "inducing": 300, "batch_size": 1024}
-    new = {**old, "method": "svgp", "label": "GPCsm", "acc": 92.0}
+    new = {**old, "method": "svgp", "label": "GPCsm", "acc": 92.0, "split": 1}
     other = {**common, "method": "selu", "label": "Selu"}
     measured = measured_from([old, new, other], "paper", "rbf")
     assert measured.labels() == {"GPCsm", "Selu"}

@@ -60,7 +60,7 @@ def test_several_splits_have_a_standard_error_and_their_number(as_published: Mak
 def test_different_numbers_of_splits_are_told_apart(as_published: Make) -> None:
     measured = as_published(splits=3)
     figures = dict(measured.figures)
-    figures["acc", "letter", "GPCsm"] = Figure(96.0, None, 1)
+    figures["acc", "letter", "GPCsm"] = Figure.of_splits({0: 96.0})
     table = metric_table("acc", Measured("paper", "rbf", figures, (), ()))
     assert row_of(table, "letter")["splits"] == "3/3/3/1"
 
@@ -116,7 +116,7 @@ def test_protocols_side_by_side(as_published: Make) -> None:
 
 def test_orth_s_published_figures_are_of_the_other_kernel(as_published: Make) -> None:
     """They stand in the tables of the RBF kernel, and belong beside what was measured with their own."""
-    orth = {("nll", "letter", "ORTH"): Figure(0.25, None, 1)}
+    orth = {("nll", "letter", "ORTH"): Figure.of_splits({0: 0.25})}
     for kernel in ("rbf", "matern52+rbf"):
         measured = as_published(kernel)
         table = against_table("nll", replace(measured, figures={**measured.figures, **orth}))
