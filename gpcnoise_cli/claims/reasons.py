@@ -2,7 +2,8 @@
 
 A contradiction has a reason only where cells are filed that flip one thing and close at least half of the gap on the
 splits that both have; of several, the one that closes the most. An average moves with those of its sets that were
-flipped. A statement has a reason where it holds with all of its sets flipped. Otherwise the reason is not known.
+flipped. The gap of a comparison is what it is missed by, before and after all of its sets are flipped. Otherwise the
+reason is not known.
 """
 
 from __future__ import annotations
@@ -104,7 +105,8 @@ def _explains(
     copied = ablation.other == "protocol" and {claim.label, claim.against} & {*COPIED}
     reason = COPIED_COLUMN if copied else ablation.reason
     if claim.value is None:
-        return (1.0, reason) if _makes_true(ablation, claim, source, names, evidence) else None
+        closed = _closes(ablation, claim, source, names, evidence)
+        return (closed, reason) if closed is not None and closed >= LEAST_CLOSED else None
     moved = _moved(ablation, source, claim.kernel, names, claim.label, claim.metric, evidence, published)
     if moved is None or moved.closed is None or moved.closed < LEAST_CLOSED:
         return None
@@ -112,20 +114,27 @@ def _explains(
     return moved.closed, f"{reason} ({moved.dataset})" if partly else reason
 
 
-def _makes_true(ablation: Ablation, claim: Claim, source: Source, names: Sequence[str], evidence: Evidence) -> bool:
-    """Whether a comparison comes out as the text says, on all its sets flipped.
+def _closes(
+    ablation: Ablation, claim: Claim, source: Source, names: Sequence[str], evidence: Evidence
+) -> float | None:  # fmt: skip
+    """The part that is gone of what a comparison is missed by; 1 where it comes out as the text says.
 
     A column that the paper copied is flipped alone: the paper compared it with cells that have the row number.
     """
     if claim.check != "better":
-        return False
-    flipped = ablation.evidence(evidence), ablation.source(source)
+        return None
+    here, there = (evidence, source), (ablation.evidence(evidence), ablation.source(source))
     alone = ablation.other == "protocol" and claim.against in COPIED
-    sides = (
-        (*((evidence, source) if alone else flipped), claim.kernel, claim.label),
-        (*flipped, claim.against_kernel, claim.against),
-    )
-    first, second = (cells.averages(whose, kernel, names, label, claim.metric) for cells, whose, kernel, label in sides)
-    sign = -1.0 if claim.metric == "acc" else 1.0
-    differences = [sign * (first[split] - second[split]) for split in first.keys() & second.keys()]
-    return bool(differences) and mean(differences) < -(claim.margin or 0.0)
+
+    def missed_by(first: tuple[Evidence, Source], second: tuple[Evidence, Source]) -> dict[int, float]:
+        ours = first[0].averages(first[1], claim.kernel, names, claim.label, claim.metric)
+        theirs = second[0].averages(second[1], claim.against_kernel, names, claim.against, claim.metric)
+        sign = -1.0 if claim.metric == "acc" else 1.0
+        return {split: sign * (ours[split] - theirs[split]) for split in ours.keys() & theirs.keys()}
+
+    before, after = missed_by(here, here), missed_by(here if alone else there, there)
+    both = before.keys() & after.keys()
+    if not both:
+        return None
+    gap, rest = (mean(one[split] for split in both) + (claim.margin or 0.0) for one in (before, after))
+    return 1 - max(rest, 0.0) / gap if gap > 0 else None
