@@ -24,7 +24,7 @@ from gpcnoise_cli.tables.table import (
     optional_figure,
     text,
 )
-from gpcnoise_cli.tables.uci_figures import DIGITS, content, counted, labels_here, paired, splits_behind
+from gpcnoise_cli.tables.uci_figures import DIGITS, content, counted, labels_here, paired, paper_methods, splits_behind
 from gpcnoise_cli.tables.uci_tables import TITLES
 
 _LEAKS = (
@@ -95,8 +95,9 @@ def _extremes(metric: str, paper: Measured, fast: Measured) -> tuple[str, ...]:
 
 
 def _side_by_side(metric: str, sides: Mapping[str, Measured]) -> Table:
-    """Two kinds of figures of every method, and the second minus the first."""
-    parts = dict.fromkeys(labels_here(*sides.values()), (*sides, "diff"))
+    """The figures of the paper's methods, and of others that both sides have, and the second minus the first."""
+    of_both = set.intersection(*(side.labels(metric) for side in sides.values())) | {*paper_methods()}
+    parts = {label: (*sides, "diff") for label in labels_here(*sides.values()) if label in of_both}
     rows, digits = [], DIGITS[metric]
     for one in published_sets():
         values: list[Value] = []

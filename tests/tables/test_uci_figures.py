@@ -88,7 +88,8 @@ def test_a_label_that_the_paper_does_not_know_has_a_column_and_leaves_the_others
     )
     assert labels(kernel_table(measured)) == 2 * [*PAPER, "GPCnew"]
     assert [one.name for one in against_table("acc", measured).columns if one.group == "GPCnew"] == ["here"]
-    assert column(presets_table("acc", before, measured), "GPCnew fast")["letter"] == "90.00"
+    assert column(presets_table("acc", measured, measured), "GPCnew fast")["letter"] == "90.00"
+    assert "GPCnew" not in [one.group for one in presets_table("acc", before, measured).columns]
     assert without(averages_table(measured), "GPCnew") == without(averages_table(before), "GPCnew")
     assert without(table, "GPCnew") == without(metric_table("acc", before), "GPCnew")
     found = comparisons("acc", measured)
