@@ -165,9 +165,10 @@ def test_a_runner_stopped_while_the_imports_last_leaves_nothing_behind(tmp_path:
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this kernel does not group sessions")
 def test_a_worker_is_as_nice_as_whoever_asked_for_it() -> None:
+    nicer = min(os.nice(0) + 7, 19)  # the tests may be nice themselves
     code = (
         "import os; from pathlib import Path; from gpcnoise_cli.grid import fork_server; "
         "os.setsid(); os.nice(7); fork_server._stay_nice(); print(Path('/proc/self/autogroup').read_text())"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.split()[-2:] == ["nice", "7"]
+    assert done.stdout.split()[-2:] == ["nice", str(nicer)]
