@@ -145,10 +145,11 @@ def _averaged(metrics: Sequence[str], measured: Measured, binary: bool) -> dict[
 
 def _lines(metric: str, measured: Measured, whose: Shared, labels: Sequence[str]) -> dict[str, list[Content]]:
     """The columns over some sets; those that are compared over the splits that they share on each."""
+    compared = [paired_line(metric, measured, one, whose.labels) for one in whose.sets]
     return {
         label: [
-            paired_line(metric, measured, one, whose.labels).get(label, content(metric, measured, one, label))
-            for one in whose.sets
+            line[label] if label in line else content(metric, measured, one, label)
+            for one, line in zip(whose.sets, compared, strict=True)
         ]
         for label in labels
     }

@@ -26,12 +26,10 @@ BINARY = tuple(one.name for one in published_sets() if one.binary)
 MULTI = tuple(one.name for one in published_sets() if not one.binary)
 
 
-def also(
-    measured: Measured, label: str, sets: tuple[str, ...], *, acc: float = 90.0, nll: float = 0.3, split: int = 0
-) -> Measured:
+def also(measured: Measured, label: str, sets: tuple[str, ...], *, acc: float = 90.0, nll: float = 0.3) -> Measured:
     """`measured` with a further label on one split of these sets."""
     found = {
-        (metric, name, label): Figure.of_splits({split: value})
+        (metric, name, label): Figure.of_splits({0: value})
         for metric, value in (("acc", acc), ("nll", nll))
         for name in sets
     }
