@@ -163,13 +163,13 @@ def ablate(
     from gpcnoise_cli.claims.reasons import movements
     from gpcnoise_cli.claims.table import movements_table
     from gpcnoise_cli.cli.console import print_table
-    from gpcnoise_cli.cli.reproduce import compared_methods, compute, print_plan
+    from gpcnoise_cli.cli.reproduce import compared_methods, computable, compute, print_plan
     from gpcnoise_cli.cli.tables import print_tables
     from gpcnoise_cli.config.schema import SVGP
     from gpcnoise_cli.grid.cost import Estimator
     from gpcnoise_cli.grid.plan import Plan
     from gpcnoise_cli.grid.request import parse_names, parse_numbers
-    from gpcnoise_cli.grid.uci import RESULTS, check_sets, ledger_for, present_sets
+    from gpcnoise_cli.grid.uci import RESULTS, check_sets, ledger_for
     from gpcnoise_cli.likelihoods.registry import likelihood_spec
     from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
 
@@ -190,18 +190,15 @@ def ablate(
         check_likelihoods(ablation, chosen)
     asked = parse_names(datasets) if datasets is not None else ablation.datasets
     check_sets(asked)
-    here, absent = present_sets(asked)
-    for one in absent:
-        say(f"{one} is not here and is left out; get it with: gpcnoise data fetch {one}")
     source = Source(preset, protocol)
-    grid = ablation.grid(source, kernel, parse_numbers(splits, "--splits"), here, chosen, compared)
-    if not here or not grid.columns:
-        raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`), and likelihoods.")
+    grid = ablation.grid(source, kernel, parse_numbers(splits, "--splits"), asked, chosen, compared)
+    if not grid.columns:
+        raise UsageError("nothing is left to compute; name sets, and likelihoods or other methods.")
     ledger = ledger_for(grid, ablation.folder(base))
     cells = grid.cells()
     if not cells:
         raise UsageError("the grid has no cell: the paper has no GPCsm on binary sets.")
-    plan = Plan.of(cells, ledger)
+    plan, _ = computable(Plan.of(cells, ledger))
     plan.refuse_other_settings(ledger.folder)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     if dry_run:
@@ -209,7 +206,7 @@ def ablate(
         return
     code = compute(plan, ledger, estimator, request, retry_failed)[1]
     filed = movements(ablation, source, kernel, Evidence.read(base))
-    moved = [one for one in filed if one.dataset in here]
+    moved = [one for one in filed if one.dataset in asked]
     if json:
         emit_json(
             {

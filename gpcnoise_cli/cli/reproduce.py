@@ -115,7 +115,7 @@ def uci(
     from gpcnoise_cli.grid.cost import Estimator
     from gpcnoise_cli.grid.plan import Plan
     from gpcnoise_cli.grid.request import parse_names, parse_numbers, take_shard
-    from gpcnoise_cli.grid.uci import Grid, check_sets, ledger_for, present_sets
+    from gpcnoise_cli.grid.uci import Grid, check_sets, ledger_for
 
     settings = list(overrides or ())
     _refuse_coordinates(settings)
@@ -125,16 +125,11 @@ def uci(
     for name in chosen:
         likelihood_spec(name)
     compared = compared_methods(methods, likelihoods, (SVGP,))
-    here, absent = present_sets(asked)
-    for name in absent:
-        say(f"{name} is not here and is left out; get it with: gpcnoise data fetch {name}")
-    if not here:
-        raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`).")
     grid = Grid(
         preset,
         protocol,
         kernel,
-        tuple(here),
+        asked,
         chosen,
         parse_numbers(splits, "--splits"),
         (*([assign("iterations", iterations)] if iterations is not None else []), *settings),
@@ -152,7 +147,7 @@ def uci(
             "the grid has no cell: a method may be for binary or for multi-class sets only, and the paper has no GPCsm "
             "on binary ones (--all-likelihoods asks for it)."
         )
-    plan = Plan.of(take_shard(cells, shard), ledger)
+    plan, absent = computable(Plan.of(take_shard(cells, shard), ledger))
     plan.refuse_other_settings(ledger.folder)
     estimator = Estimator.from_records(record for _, record in ledger.records())
     if dry_run:
@@ -162,6 +157,16 @@ def uci(
     _print_results(plan, ledger, report, json, absent)
     if code:
         raise typer.Exit(code)
+
+
+def computable(plan: Plan) -> tuple[Plan, list[str]]:
+    """The plan without what cannot be computed here, and the sets that are missing for it, which are told."""
+    kept, absent = plan.computable()
+    for name in absent:
+        say(f"{name} is not here and is left out; get it with: gpcnoise data fetch {name}")
+    if plan.cells and not kept.cells:
+        raise UsageError("nothing is left to compute; name sets that are here (`gpcnoise data list`).")
+    return kept, absent
 
 
 def compared_methods(methods: str | None, likelihoods: str | None, usual: Sequence[str]) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from gpcnoise_cli.data.registry import DatasetSpec
+from gpcnoise_cli.data.registry import DatasetSpec, get_spec
 from gpcnoise_cli.errors import GpcnoiseError
 
 ENVIRONMENT = "GPCNOISE_DATA_DIR"
@@ -35,6 +35,13 @@ def data_dir() -> Path:
 def is_present(spec: DatasetSpec) -> bool:
     """Whether every file of the set is in the data folder (a set without files never is)."""
     return bool(spec.files) and all((data_dir() / file).is_file() for file in spec.files)
+
+
+def present_sets(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The sets that can be loaded here, and those that cannot."""
+    named = list(names)
+    here = [name for name in named if get_spec(name).generated or is_present(get_spec(name))]
+    return here, [name for name in named if name not in here]
 
 
 def absent(spec: DatasetSpec) -> GpcnoiseError:

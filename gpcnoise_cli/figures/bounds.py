@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.quoting import Scalar
-from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, number, present
+from gpcnoise_cli.data.folder import present_sets
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, number
 from gpcnoise_cli.figures.style import BLUE, GREEN, GREY, PAGE, PURPLE, VERMILION, label_axes, new_figure
 
 if TYPE_CHECKING:
@@ -193,7 +194,7 @@ def compute(settings: BoundsSettings, runs: Runs) -> BoundsResult:
     load_tensorflow()
     softmax = tuple(softmax_curve(classes, settings.points) for classes in CLASSES)
     binary = tuple(binary_curve(delta, settings.points) for delta in DELTAS)
-    here, absent = present(settings.sets)
+    here, absent = present_sets(settings.sets)
     comparisons = tuple(compare(name, split, settings, runs) for name in here for split in range(settings.splits))
     return BoundsResult(softmax, binary, comparisons, tuple(absent))
 

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.quoting import Scalar
+from gpcnoise_cli.data.folder import present_sets
 from gpcnoise_cli.data.registry import get_spec
 from gpcnoise_cli.errors import GpcnoiseError
-from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, holds, names, number, present
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, holds, names, number
 from gpcnoise_cli.figures.style import (
     BLUE,
     GREEN,
@@ -196,7 +197,7 @@ class DeltaResult:
 
 def compute(settings: DeltaSettings, runs: Runs) -> DeltaResult:
     """Every set, method and mode; the paper's protocol and settings."""
-    here, absent = present(settings.sets)
+    here, absent = present_sets(settings.sets)
     missing = tuple(f"{name!r} is not in the data folder." for name in absent)
     if not here:
         raise GpcnoiseError(f"none of the sets is here: {' '.join(missing)} See `gpcnoise data list`.")

@@ -12,8 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-from gpcnoise_cli.data.folder import is_present
-from gpcnoise_cli.data.registry import DATASETS, get_spec
+from gpcnoise_cli.data.registry import DATASETS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -136,9 +135,3 @@ class Experiment:
 def holds(claim: bool) -> str:
     """How a claim of the paper fares."""
     return "as the paper says" if claim else "contrary to the paper"
-
-
-def present(asked: Iterable[str]) -> tuple[list[str], list[str]]:
-    """The sets that can be loaded, and those that are not in the data folder."""
-    here = [name for name in asked if get_spec(name).generated or is_present(get_spec(name))]
-    return here, [name for name in asked if name not in here]

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpcnoise_cli.config.quoting import Scalar
-from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, holds, number, present
+from gpcnoise_cli.data.folder import present_sets
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, datasets, holds, number
 from gpcnoise_cli.figures.noise_derivative import Array, agreement_derivative, elbo_and_autodiff, multiclass_terms
 from gpcnoise_cli.figures.style import BLACK, GREY, METHOD_LOOKS, PAGE, label_axes, method_name, new_figure
 from gpcnoise_cli.figures.toy import present_toys, toy_overrides
@@ -206,7 +207,7 @@ def compute(settings: NoiseSettings, runs: Runs) -> NoiseResult:
     asked: list[dict[str, Scalar]] = [
         toy_overrides(name, method, settings.iterations, settings.inducing) for name in toys for method in METHOD_A
     ]
-    here, not_here = present(settings.sets)
+    here, not_here = present_sets(settings.sets)
     for name in here:
         for method in METHOD_A:
             larger: dict[str, Scalar] = {"preset": "fast", "dataset": name, "likelihood": method}

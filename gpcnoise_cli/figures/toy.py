@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpcnoise_cli.config.quoting import Scalar
-from gpcnoise_cli.data.folder import absent
+from gpcnoise_cli.data.folder import absent, present_sets
 from gpcnoise_cli.data.registry import get_spec
-from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, holds, number, present
+from gpcnoise_cli.figures.experiment import Experiment, Row, Settings, holds, number
 from gpcnoise_cli.figures.style import BLACK, CLASS_COLOURS, CLASS_MARKERS, PAGE, label_axes, method_name, new_figure
 from gpcnoise_cli.likelihoods.registry import paper_likelihoods
 
@@ -139,7 +139,7 @@ def compute(settings: ToySettings, runs: Runs) -> ToyResult:
 
 def present_toys() -> tuple[list[str], tuple[str, ...]]:
     """The toys that can be loaded, and a sentence for each that cannot."""
-    here, missing = present(SETS)
+    here, missing = present_sets(SETS)
     return here, tuple(str(absent(get_spec(name))) for name in missing)
 
 

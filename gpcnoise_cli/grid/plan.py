@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpcnoise_cli.config.compare import differences, settings_of
 from gpcnoise_cli.config.compose import from_dict
+from gpcnoise_cli.data.folder import present_sets
 from gpcnoise_cli.errors import UsageError
 from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Entry, Ledger, State
@@ -29,6 +30,17 @@ class Plan:
 
     def to_do(self, retry_failed: bool) -> list[Cell]:
         return self.in_state(State.OPEN, *([State.FAILED] if retry_failed else []))
+
+    def computable(self) -> tuple[Plan, list[str]]:
+        """Without the cells still to be computed whose set is not here, and the names of those sets.
+
+        What is filed needs no data.
+        """
+        here = present_sets({cell.config.dataset.name for cell in self.cells})[0]
+        kept = [
+            cell for cell in self.cells if cell.config.dataset.name in here or self.entries[cell].state is State.DONE
+        ]
+        return Plan(kept, self.entries), sorted({cell.config.dataset.name for cell in {*self.cells} - {*kept}})
 
     def refuse_other_settings(self, folder: Path) -> None:
         """A folder holds one set of settings: nothing is overwritten, nothing mixed."""

@@ -24,7 +24,6 @@ from gpcnoise_cli.config.compose import compose
 from gpcnoise_cli.config.quoting import assign
 from gpcnoise_cli.config.schema import SVGP, TrainConfig
 from gpcnoise_cli.config.validate import validate
-from gpcnoise_cli.data.folder import is_present
 from gpcnoise_cli.data.registry import DATASETS, UCI_NAMES, get_spec
 from gpcnoise_cli.errors import UsageError, unknown_choice
 from gpcnoise_cli.grid.cell import Cell
@@ -145,14 +144,10 @@ def ledger_for(grid: Grid, results: Path | None) -> Ledger:
 
 
 def check_sets(names: Sequence[str]) -> None:
+    if not names:
+        raise UsageError(f"name at least one set; choose from: {', '.join(UCI_NAMES)}.")
     for name in names:
         if name in DATASETS and name not in UCI_NAMES:
             raise UsageError(f"{name!r} is not one of the paper's UCI sets; choose from: {', '.join(UCI_NAMES)}.")
         if name not in UCI_NAMES:
             raise unknown_choice("dataset", name, UCI_NAMES)
-
-
-def present_sets(names: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The sets that can be loaded here, and those that cannot."""
-    here = [name for name in names if get_spec(name).generated or is_present(get_spec(name))]
-    return here, [name for name in names if name not in here]

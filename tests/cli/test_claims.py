@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from gpcnoise_cli.claims.ablations import ABLATIONS
 from gpcnoise_cli.claims.claim import all_claims
 
 Cli = Callable[..., Any]
+REPOSITORY = Path(__file__).parents[2]
 Cells = Callable[..., list[Path]]
 
 
@@ -80,6 +82,7 @@ def test_a_claim_in_json_says_what_it_rests_on(cli: Cli) -> None:
         (("ablate", "delta-prior", "--likelihoods", "softmax"), "softmax has no δ"),
         (("ablate", "squash", "--likelihoods", "softmax"), "softmax has no product of CDFs to flip; name step, probit"),
         (("ablate", "ard", "--datasets", "iris"), "unknown dataset 'iris'"),
+        (("ablate", "ard", "--datasets", ","), "name at least one set; choose from: adult, "),
         (("ablate", "ard", "--methods", "sleu"), "unknown method 'sleu'"),
         (("ablate", "ard", "--datasets", "twonorm", "--methods", ","), "nothing is left to compute"),
         (("ablate", "ard", "--datasets", "twonorm", "--likelihoods", ","), "nothing is left to compute"),
@@ -138,3 +141,19 @@ def test_an_ablation_is_computed_and_shows_how_the_figure_moved(cli: Cli, result
     }
     assert (results / "ablations/ard/uci-fast/paper/rbf/twonorm/step/split-00.json").is_file()
     assert "0 are to do" in cli("claims", *asked).stderr
+
+
+def test_an_ablation_that_is_filed_is_shown_without_the_data(cli: Cli, results: Path) -> None:
+    filed = "uci-fast/paper/rbf/connect-4/step/split-00.json"
+    for source in (Path(filed), Path("ablations", "ard", filed)):
+        (results / source).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(REPOSITORY / "results" / source, results / source)
+    asked = ("ablate", "ard", "--datasets", "connect-4", "--likelihoods", "step")
+    code, stdout, stderr = cli("claims", *asked)
+    assert code == 0
+    assert "connect-4 is not here" not in stderr
+    assert "connect-4" in stdout
+    code, _, stderr = cli("claims", *asked, "--splits", "1")
+    assert code == 2
+    assert "connect-4 is not here and is left out; get it with: gpcnoise data fetch connect-4" in stderr
+    assert "nothing is left to compute; name sets that are here" in stderr

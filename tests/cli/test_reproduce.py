@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from gpcnoise_cli.grid.cell import Cell
 from gpcnoise_cli.grid.ledger import Ledger
 
 Cli = Callable[..., Any]
+REPOSITORY = Path(__file__).parents[2]
 # What the JSON of `train` holds, and what the ledger adds.
 RESULT_FIELDS = (
     "preset dataset protocol likelihood method bound kernel ard inducing batch_size delta_mode delta iterations "
@@ -53,6 +55,23 @@ def test_sets_that_are_not_here_are_reported_and_left_out(cli: Cli) -> None:
         assert left_out == (name not in ("ringnorm", "twonorm", "waveform", "waveform-noise")), name
     assert "results/uci-fast: 0 done, 14 to do, 0 failed; about" in stderr
     assert stdout.splitlines()[0].split() == ["set", "method", "split", "state", "time", "by"]
+
+
+def test_what_is_filed_needs_no_data(cli: Cli, tmp_path: Path) -> None:
+    filed = "uci-fast/paper/rbf/magic/step/split-00.json"
+    (tmp_path / "results" / filed).parent.mkdir(parents=True)
+    shutil.copy(REPOSITORY / "results" / filed, tmp_path / "results" / filed)
+    asked = ("--preset", "fast", "--likelihoods", "step", "--splits", "0")
+    code, stdout, stderr = cli("reproduce", "uci", "--datasets", "magic,adult", *asked)
+    assert code == 0
+    assert "adult is not here and is left out; get it with: gpcnoise data fetch adult" in stderr
+    assert "magic is not here" not in stderr
+    assert "1 of 1 cells are done already, 0 are to do." in stderr
+    assert "magic" in stdout
+    assert "adult" not in stdout
+    code, _, stderr = cli("reproduce", "uci", "--datasets", "magic,adult", *asked[:-1], "1")
+    assert code == 2
+    assert "nothing is left to compute; name sets that are here" in stderr
 
 
 def test_another_method_is_one_cell_per_set_that_it_can_do(cli: Cli, another_method: str) -> None:
