@@ -32,9 +32,9 @@ METHODS = tuple(name for name, spec in variants().items() if spec.fits(CLASSES))
 
 @dataclass(frozen=True)
 class AirlineSettings(Settings):
-    """With a fifth of the paper's iterations, which take hours on two cores."""
+    """As in the paper."""
 
-    iterations: int = number(20_000, "Adam iterations (the paper: 100,000).")
+    iterations: int = number(PAPER_ITERATIONS, "Adam iterations.")
     inducing: int = number(200, "Inducing points.", short="-m")
     methods: tuple[str, ...] = names(
         paper_likelihoods(), "Likelihoods, and other methods", METHODS, "method", extends=True
