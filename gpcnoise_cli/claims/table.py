@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,6 +36,21 @@ def counts(judged: Sequence[Judged]) -> dict[str, int]:
     return {verdict.value: found[verdict] for verdict in Verdict}
 
 
+def whys(judged: Sequence[Judged]) -> dict[str, dict[str, int]]:
+    """Why claims are contradicted, and why undecided, each with how many; the most frequent first."""
+    found = {}
+    for verdict in (Verdict.CONTRADICTED, Verdict.UNDECIDED):
+        each = Counter(_in_general(one) for one in judged if one.verdict is verdict)
+        found[verdict.value] = dict(each.most_common())
+    return found
+
+
+def _in_general(one: Judged) -> str:
+    """The reason without the sets that it names, or what is missing without its number."""
+    said = one.reason.partition(" (")[0] or why(one).partition(":")[0]
+    return re.sub(r"^about \d+ more splits?$", "more splits would tell", said)
+
+
 def counts_table(judged: Sequence[Judged]) -> Table:
     """The verdicts by table of the paper."""
     columns = (Column("table", left=True), Column("claims"), *(Column(verdict.value) for verdict in Verdict))
@@ -44,7 +60,12 @@ def counts_table(judged: Sequence[Judged]) -> Table:
         if some:
             values = (text(table), text(len(some)), *(text(number) for number in counts(some).values()))
             rows.append(Row(values, rule=table == "all"))
-    return Table("claims-counts", "Verdicts on the paper's claims", columns, tuple(rows))
+    notes = tuple(
+        f"{verdict}: {', '.join(f'{said} {number}' for said, number in each.items())}."
+        for verdict, each in whys(judged).items()
+        if each
+    )
+    return Table("claims-counts", "Verdicts on the paper's claims", columns, tuple(rows), notes)
 
 
 def figures_table(judged: Sequence[Judged]) -> Table:

@@ -71,7 +71,7 @@ def claims(
     from gpcnoise_cli.claims.equivalence import Verdict
     from gpcnoise_cli.claims.judge import judge_all
     from gpcnoise_cli.claims.kept import write_kept
-    from gpcnoise_cli.claims.table import claims_tables, counts, counts_table, record_of
+    from gpcnoise_cli.claims.table import claims_tables, counts, counts_table, record_of, whys
     from gpcnoise_cli.cli.tables import print_tables
     from gpcnoise_cli.grid.uci import RESULTS
     from gpcnoise_cli.tables.uci import PRESETS, PROTOCOLS
@@ -105,7 +105,8 @@ def claims(
     judged = judge_all(base, presets, protocol, kept)
     shown = [one for one in judged if not verdicts or one.verdict.value in verdicts]
     if json:
-        emit_json({"results": base, "verdicts": counts(judged), "claims": [record_of(one) for one in shown]})
+        found = {"verdicts": counts(judged), "why": whys(judged), "claims": [record_of(one) for one in shown]}
+        emit_json({"results": base, **found})
         return
     print_tables([*([] if write else claims_tables(shown)), counts_table(judged)])
 

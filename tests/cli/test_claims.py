@@ -31,7 +31,7 @@ def test_the_table_has_every_claim_in_120_columns_and_the_counts(cli: Cli) -> No
     code, stdout, stderr = cli("claims")
     assert (code, stderr) == (0, "")
     assert max(map(len, stdout.splitlines())) <= 120
-    last = stdout.splitlines()[-1].split()
+    last = next(line for line in stdout.splitlines() if line.startswith("all ")).split()
     assert (last[0], int(last[1])) == ("all", len(all_claims()))
     assert sum(map(int, last[2:])) == len(all_claims())
     assert "reason not known" in stdout
@@ -50,6 +50,8 @@ def test_filters(cli: Cli) -> None:
     assert found["verdicts"] == dict.fromkeys(("confirmed", "contradicted", "undecided", "not computed"), 1) | {
         "not runnable": 0
     }
+    assert found["why"] == {"contradicted": {"not known": 1}, "undecided": {"one split": 1}}
+    assert cli("claims", *asked).stdout.endswith("  contradicted: not known 1.\n  undecided: one split 1.\n")
     only = json.loads(cli("claims", *asked, "--verdict", "contradicted,not computed", "--json").stdout)
     assert {one["label"] for one in only["claims"]} == {"GPC-II"}
     assert only["verdicts"] == found["verdicts"]
