@@ -47,6 +47,11 @@ class Judged:
     def difference(self) -> float | None:
         return None if self.ours is None or self.published is None else self.ours.mean - self.published
 
+    @property
+    def lies_within_margin(self) -> bool:
+        """Whether the difference does, whatever its error."""
+        return self.difference is not None and self.margin is not None and abs(self.difference) <= self.margin
+
 
 def judge_all(
     results: Path,

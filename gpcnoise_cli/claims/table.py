@@ -60,12 +60,15 @@ def counts_table(judged: Sequence[Judged]) -> Table:
         if some:
             values = (text(table), text(len(some)), *(text(number) for number in counts(some).values()))
             rows.append(Row(values, rule=table == "all"))
-    notes = tuple(
+    notes = [
         f"{verdict}: {', '.join(f'{said} {number}' for said, number in each.items())}."
         for verdict, each in whys(judged).items()
         if each
-    )
-    return Table("claims-counts", "Verdicts on the paper's claims", columns, tuple(rows), notes)
+    ]
+    near = [one.lies_within_margin for one in judged if one.verdict is Verdict.UNDECIDED and one.published is not None]
+    if near:
+        notes.append(f"undecided figures that lie within the margin as they stand: {sum(near)} of {len(near)}.")
+    return Table("claims-counts", "Verdicts on the paper's claims", columns, tuple(rows), tuple(notes))
 
 
 def figures_table(judged: Sequence[Judged]) -> Table:

@@ -51,7 +51,10 @@ def test_filters(cli: Cli) -> None:
         "not runnable": 0
     }
     assert found["why"] == {"contradicted": {"not known": 1}, "undecided": {"one split": 1}}
-    assert cli("claims", *asked).stdout.endswith("  contradicted: not known 1.\n  undecided: one split 1.\n")
+    assert cli("claims", *asked).stdout.endswith(
+        "  contradicted: not known 1.\n  undecided: one split 1.\n"
+        "  undecided figures that lie within the margin as they stand: 1 of 1.\n"
+    )
     only = json.loads(cli("claims", *asked, "--verdict", "contradicted,not computed", "--json").stdout)
     assert {one["label"] for one in only["claims"]} == {"GPC-II"}
     assert only["verdicts"] == found["verdicts"]
