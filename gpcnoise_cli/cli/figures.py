@@ -77,6 +77,8 @@ def _command(experiment: Experiment) -> Callable[..., None]:
         folder = out or FIGURES / settings.folder_name(experiment.name)
         with _working((out or FIGURES) / WORK) as runs:
             done = _published(experiment, settings, folder, runs)
+        if out is None and (FIGURES / INDEX).exists():
+            _write_index(FIGURES, {})
         _show(done, json)
 
     annotations: dict[str, Any] = {}
@@ -157,7 +159,6 @@ def everything(
     Example: gpcnoise reproduce all --only errors,toy
     """
     from gpcnoise_cli.figures.catalogue import EXPERIMENTS
-    from gpcnoise_cli.figures.publish import read_published, write_index
 
     names = tuple(EXPERIMENTS) if only is None else _split(only, "experiment", EXPERIMENTS)
     base = out or FIGURES
@@ -172,15 +173,22 @@ def everything(
             except GpcnoiseError as error:
                 say(f"{name}: {error}")
                 outcomes[name] = str(error)
-    # What was left out this time but is there in full from before belongs in the index too.
+    _write_index(base, outcomes)
+    _show_all(outcomes, base / INDEX, json)
+    if any(isinstance(outcome, str) for outcome in outcomes.values()):
+        raise typer.Exit(1)
+
+
+def _write_index(base: Path, outcomes: Mapping[str, Published | str]) -> None:
+    """These, and what is there in full from before."""
+    from gpcnoise_cli.figures.catalogue import EXPERIMENTS
+    from gpcnoise_cli.figures.publish import read_published, write_index
+
     parts = [
         (experiment, outcomes.get(name) or read_published(experiment, base / name))
         for name, experiment in EXPERIMENTS.items()
     ]
     write_index(base / INDEX, [(experiment, part) for experiment, part in parts if part is not None])
-    _show_all(outcomes, base / INDEX, json)
-    if any(isinstance(outcome, str) for outcome in outcomes.values()):
-        raise typer.Exit(1)
 
 
 def _published(experiment: Experiment, settings: Settings, folder: Path, runs: Runs) -> Published:

@@ -60,7 +60,7 @@ def read_published(experiment: Experiment, folder: Path) -> Published | None:
 
 def write_index(path: Path, parts: Sequence[tuple[Experiment, Published | str]]) -> None:
     """`index.md`: every experiment with its pictures, numbers and findings, or why there are none."""
-    lines = ["# Figures", "", "Written by `gpcnoise reproduce all`; each part has its own command.", ""]
+    lines = ["# Figures", "", "`gpcnoise reproduce all` computes all of this; each part has its own command.", ""]
     for experiment, published in parts:
         lines += [f"## {experiment.name}: {experiment.shows}", ""]
         if isinstance(published, str):

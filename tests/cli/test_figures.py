@@ -237,6 +237,20 @@ def test_all_goes_on_after_a_failure_and_writes_an_index(
     assert "Not done: 'airline' is not in the data folder" in index
 
 
+def test_a_figure_by_itself_renews_the_index_that_is_there(
+    cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    index = tmp_path / "results" / "figures" / "index.md"
+    assert cli("reproduce", "errors").code == 0
+    assert not index.exists()
+    index.write_text("# Figures\n")
+    assert cli("reproduce", "errors", "--out", tmp_path / "elsewhere").code == 0
+    assert index.read_text(encoding="utf-8") == "# Figures\n"
+    assert cli("reproduce", "errors").code == 0
+    assert "![errors](errors/errors.png)" in index.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
