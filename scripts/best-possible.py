@@ -95,8 +95,11 @@ def main(*words: str) -> None:
     for name in names:
         found = np.array([scores(name, split) for split in splits])
         acc, loss = found.mean(axis=0)
-        acc_error, loss_error = found.std(axis=0, ddof=1) / np.sqrt(len(splits)) if len(splits) > 1 else (0.0, 0.0)
-        print(f"{name:<16}{len(splits):>6}{acc:>8.2f}{acc_error:>6.2f}{loss:>9.4f}{loss_error:>8.4f}")
+        errors = ("–", "–")  # one split has no spread
+        if len(splits) > 1:
+            acc_error, loss_error = found.std(axis=0, ddof=1) / np.sqrt(len(splits))
+            errors = f"{acc_error:.2f}", f"{loss_error:.4f}"
+        print(f"{name:<16}{len(splits):>6}{acc:>8.2f}{errors[0]:>6}{loss:>9.4f}{errors[1]:>8}")
 
 
 if __name__ == "__main__":
